@@ -246,8 +246,8 @@ class RemoteTable {
                              .initialize = detail::InitializeRows{{}, first}});
     const Adagrad rule(0.1);
     parameters_->set_rule(
-        text_of_rule(rule.node(), false, [](const Variable& variable) { return variable.path(); }), {},
-        {table_});
+        {.text = text_of_rule(rule.node(), false, [](const Variable& variable) { return variable.path(); }),
+         .variables = {table_}});
   }
   ~RemoteTable() { detail::set_row_source(*store_, nullptr); }
 

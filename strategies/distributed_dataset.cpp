@@ -24,6 +24,7 @@ DistributedDataset::DistributedDataset(std::shared_ptr<StrategyNode> strategy, D
 }
 
 int64_t DistributedDataset::cardinality() const {
+  const auto together = strategy_->meet_in_loop();
   const int64_t batches = dataset_.cardinality();
   const AutoShardPolicy policy = dataset_.options().experimental_distribute.auto_shard_policy;
   if (strategy_->processes() && batches_ == BatchesAre::global && are_own_batches(policy))
@@ -36,6 +37,7 @@ int64_t DistributedDataset::cardinality() const {
 DistributedDataset::Iterator::Iterator(std::shared_ptr<StrategyNode> strategy, const Dataset& dataset,
                                        BatchesAre batches)
     : strategy_(std::move(strategy)), batches_are_(batches) {
+  const auto together = strategy_->meet_in_loop();
   const ProcessExchange* const processes = strategy_->processes();
   const AutoShardPolicy policy = dataset.options().experimental_distribute.auto_shard_policy;
   if (processes && batches == BatchesAre::global && are_own_batches(policy))
@@ -98,6 +100,7 @@ void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes, cons
 }  // namespace
 
 DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
+  const auto together = strategy_->meet_in_loop();
   Batch batch;
   more_ = own_ ? own_->next(batch) : batches_->next(batch);
   ProcessExchange* const processes = strategy_->processes();
@@ -111,6 +114,7 @@ DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
     if (more_) batch_ = one_for_each(batch);
     if (processes) join(*processes, batch_, more_, batch);
   }
+  if (!more_) strategy_->end_pass();
   return *this;
 }
 

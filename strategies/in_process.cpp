@@ -86,7 +86,7 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
     store_->set_created([&parameters](const Variable& made) { parameters.created(made); });
     set_row_source(*store_, parameters.tables());
     buckets_.on_remote_rows = [tables = parameters.tables()](int replica, int32_t leaf, const Tensor& indices,
-                                                      const Tensor& values) {
+                                                             const Tensor& values) {
       tables->add_gradient(replica, leaf, indices, values);
     };
     options_.parameter_servers->take_part = [this](std::shared_ptr<ProcessExchange> pieces) {
@@ -124,6 +124,22 @@ void InProcessStrategy::take_part(std::shared_ptr<ProcessExchange> pieces) {
                          : ReplicaIds{0, group_.size()});
 }
 
+// In a step of fit() workers meet by pieces, and what a replica calls has begun.
+std::shared_ptr<void> InProcessStrategy::meet_in_loop() {
+  if (!options_.parameter_servers || pieces_ || runs_ > 0 ||
+      options_.parameter_servers->parameters().is_in_step())
+    return nullptr;
+  auto loop = options_.parameter_servers->loop(num_local_replicas());
+  if (!loop) return nullptr;
+  take_part(std::move(loop));
+  return {static_cast<void*>(this), [this](void*) { take_part(nullptr); }};
+}
+
+void InProcessStrategy::end_pass() {
+  if (options_.parameter_servers && options_.parameter_servers->take_loop_optimizers)
+    options_.parameter_servers->take_loop_optimizers();
+}
+
 RowRange InProcessStrategy::rows_of(int replica_id, int64_t global_rows) const {
   if (options_.device_weights.empty()) return StrategyNode::rows_of(replica_id, global_rows);
   return split_rows(options_.device_weights, global_rows)[static_cast<size_t>(replica_id)];
@@ -150,7 +166,23 @@ UpdateRule& InProcessStrategy::acting(UpdateRule& rule) {
   return options_.parameter_servers ? options_.parameter_servers->parameters().remote(rule, *store_) : rule;
 }
 
+namespace {
+
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
+}  // namespace
+
 void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule* given) {
+  const Counted counted(runs_);
   UpdateRule* const rule = given ? &acting(*given) : nullptr;
   if (!rule && num_replicas_in_sync() == 1) return run_alone(fn);
   const Turn turn(*this);
@@ -262,6 +294,7 @@ void InProcessStrategy::fail(int index) noexcept {
   const std::string text =
       first_error_.keep(named ? place_of("replica", replica_id(index), device) : std::string());
   group_.cancel(text);
+  if (pieces_) pieces_->abort(text);
   if (!processes_) return;
   if (generations_ && is_of_the_program()) generations_->end(text);
   processes_->abort(text);

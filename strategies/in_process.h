@@ -57,6 +57,8 @@ class InProcessStrategy final : public StrategyNode {
   /// Those of MultiWorkerMirroredStrategy; null: there are none.
   ProcessLink* link() { return processes_.get(); }
   ProcessGenerations* generations() override { return generations_.get(); }
+  std::shared_ptr<void> meet_in_loop() override;
+  void end_pass() override;
   detail::ParameterServerJob* parameter_server_job() override { return options_.parameter_servers.get(); }
   std::string describe() const override;
   ParameterStore& store() override { return *store_; }
@@ -131,11 +133,12 @@ class InProcessStrategy final : public StrategyNode {
   std::vector<Pending> pending_;
   /// Between steps that only gather. A variable that is gone is none that is made where it lay.
   std::map<std::weak_ptr<const TapeSource>, Gathered, std::owner_less<>> gathered_;
-  UpdateRule* manual_ = nullptr;                      // of the apply_gradients() that goes on
+  UpdateRule* manual_ = nullptr;  // of the apply_gradients() that goes on
   bool manual_applies_ = false;
   bool run_has_rule_ = false;
   Mutex turn_;
   std::atomic<std::thread::id> runner_{};
+  std::atomic<int> runs_ = 0;  // that go on
   ReplicaThreads threads_;
   StoreRegistration registration_;
 };

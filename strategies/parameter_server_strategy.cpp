@@ -44,8 +44,8 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
       std::move(servers), RemoteParameters::Options{config.timeout, config.variable_partitioner,
                                                     config.remote_rows_above, config.lazy_rows});
   if (cluster.role == ParameterServerRole::worker) {
-    auto client =
-        std::make_unique<CoordinatorClient>(connect_parameters(cluster.chief, security), config.timeout);
+    auto client = std::make_unique<CoordinatorClient>(
+        connect_parameters(cluster.chief, security, "the chief"), config.timeout);
     if (client->seed() != global_seed()) set_random_seed(client->seed());
     auto job = std::make_shared<ParameterServerJob>(std::move(parameters), std::move(client));
     job->place = {cluster.worker, cluster.workers};
@@ -58,9 +58,11 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
                                                        .is_synchronous = config.synchronous,
                                                        .backup_workers = config.backup_workers});
   auto listener = listen_parameters(cluster.chief, security, *coordinator);
-  return std::make_shared<ParameterServerJob>(
+  auto job = std::make_shared<ParameterServerJob>(
       std::move(parameters), std::move(coordinator), std::move(listener),
       ParameterServerJob::Times{config.timeout, config.snapshot_interval});
+  job->place.workers = cluster.workers;
+  return job;
 }
 
 std::shared_ptr<StrategyNode> node_of(std::shared_ptr<ParameterServerJob> job,

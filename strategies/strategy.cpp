@@ -13,6 +13,7 @@ Strategy get_strategy() { return Strategy(current_strategy()); }
 DistributedDataset Strategy::distribute_datasets_from_function(
     const std::function<Dataset(const InputContext&)>& make) const {
   check_cross_replica("distribute_datasets_from_function()");
+  const auto together = node().meet_in_loop();
   const ProcessExchange* const processes = node().processes();
   const InputContext context{processes ? processes->size() : 1, processes ? processes->rank() : 0,
                              num_replicas_in_sync()};

@@ -54,6 +54,11 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   virtual ProcessGenerations* generations() { return nullptr; }
   /// Where the variables lie on servers that workers train at their own pace; null: they lie here.
   virtual detail::ParameterServerJob* parameter_server_job() { return nullptr; }
+  /// Where processes meet in loops of the program's own alone, processes() is there as long as what this
+  /// returns lives; null where there is nothing to begin. For verbs outside of replicas.
+  virtual std::shared_ptr<void> meet_in_loop() { return nullptr; }
+  /// A walk over distributed batches has ended.
+  virtual void end_pass() {}
   /// Text for people: replicas, devices, how gradients are reduced.
   virtual std::string describe() const = 0;
   /// True for what programs without a strategy run on.

@@ -149,6 +149,7 @@ auto Strategy::run(Function&& fn, const Args&... args) const {
   detail::check_cross_replica("run()");
   detail::check_not_mixed(node(), "run()");
   (detail::nest::check_replicas(args, num_local_replicas(), "run()"), ...);
+  const auto together = node().meet_in_loop();
   using Returned = decltype(detail::call_opened(fn, std::declval<Replica&>(), args...));
   if constexpr (std::is_void_v<Returned>) {
     node().run([&](Replica& replica) { detail::call_opened(fn, replica, args...); });
@@ -167,6 +168,7 @@ auto Strategy::run(Function&& fn, const Args&... args) const {
 template <class Nest>
 auto Strategy::reduce(ReduceOpName op, const Nest& values, const ReduceAxes& axes) const {
   detail::check_cross_replica("reduce()");
+  const auto together = node().meet_in_loop();
   return detail::nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
     if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>) {
       return node().reduce(op.op, leaf, axes);
@@ -188,6 +190,7 @@ template <class Nest>
 auto Strategy::gather(const Nest& values, int axis) const {
   if (detail::thread_context().replica_context)
     throw StateError("gather() was called inside a replica; use the replica's all_gather() there");
+  const auto together = node().meet_in_loop();
   return detail::nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
     if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>)
       return node().gather(leaf, axis);
@@ -211,6 +214,7 @@ auto Strategy::local_results(const Nest& values) const {
 template <class Function>
 auto Strategy::distribute_values_from_function(Function&& make) const {
   detail::check_cross_replica("distribute_values_from_function()");
+  const auto together = node().meet_in_loop();
   using Value = std::decay_t<std::invoke_result_t<Function&, ValueContext>>;
   std::vector<Value> values;
   for (int index = 0; index < num_local_replicas(); ++index) {

@@ -106,7 +106,10 @@ void serve_gradients(StrategyNode& strategy, const std::shared_ptr<BaseOptimizer
   ParameterServerJob* const job = strategy.parameter_server_job();
   if (!job) return;
   if (!optimizer->built()) optimizer->build(strategy.store(), variables);
-  serve_in_function(optimizer, *job, "apply_gradients");
+  if (ProcessExchange* const all = strategy.processes())
+    serve_in_loop(optimizer, *job, *all);
+  else
+    serve_in_function(optimizer, *job, "apply_gradients");
 }
 
 }  // namespace
@@ -132,7 +135,7 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
                                if (is_loop)
                                  serve_gradients(*strategy, kept, variables);
                                else
-                                 check_is_served(kept, strategy->parameter_server_job());
+                                 serve_in_step(kept, strategy->parameter_server_job(), variables);
                                return rule.rule_for(strategy->store(), variables, active);
                              }});
 }

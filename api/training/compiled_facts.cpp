@@ -276,6 +276,8 @@ TrainingFacts facts_of_loop(const StrategyNode& strategy, const Optimizer& optim
 
 TrainingFacts settings_of_fit(const ModelNode& model, const FitConfig& config) {
   TrainingFacts facts = facts_of_compile(model);
+  for (const auto& [attribute, optimizer] : model.own_optimizers())
+    add_optimizer_facts(facts, attribute, optimizer);
   add_layer_facts(facts, "", const_cast<ModelNode&>(model));  // showing fields changes nothing
   facts.emplace_back("the weights' dtypes", dtypes_of(model.variables()));
   facts.emplace_back("batch_size", fact_text(config.batch_size));

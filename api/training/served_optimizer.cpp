@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include <nyala/api/model/model_node.h>
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/optimizers/base/update_formula.h>
 #include <nyala/api/training/training_by_workers.h>
@@ -60,24 +61,60 @@ void take_state(BaseOptimizer& optimizer, const std::map<std::string, Tensor>& s
 
 }  // namespace
 
-void detail::give_rule_to_servers(BaseOptimizer& optimizer, const Variables& tables,
-                                  RemoteParameters& parameters, bool if_none) {
+bool detail::give_rule_to_servers(BaseOptimizer& optimizer, const Variables& tables,
+                                  RemoteParameters& parameters, bool if_none, const std::string& name) {
   Variables updated = optimizer.variables();
   updated.insert(updated.end(), tables.begin(), tables.end());
-  parameters.set_rule(rule_for_servers(optimizer, parameters), optimizer.excluded_from_weight_decay(),
-                      updated, if_none);
+  return parameters.set_rule({.text = rule_for_servers(optimizer, parameters),
+                              .no_decay = optimizer.excluded_from_weight_decay(),
+                              .variables = std::move(updated),
+                              .name = name},
+                             if_none);
 }
 
-void detail::give_state_to_servers(const BaseOptimizer& optimizer, RemoteParameters& parameters,
-                                   bool if_new) {
+void detail::give_state_to_servers(const BaseOptimizer& optimizer, RemoteParameters& parameters, bool if_new,
+                                   const std::string& name) {
   std::map<std::string, Tensor> state;
   for (const OptimizerVariable& variable : optimizer.shared_variables_for_file())
     state[variable.name] = variable.value;
-  parameters.load_rule_state(state, if_new);
+  parameters.load_rule_state(state, if_new, name);
 }
 
 void detail::take_state_from_servers(BaseOptimizer& optimizer, RemoteParameters& parameters) {
   take_state(optimizer, parameters.rule_state().tensors);
+}
+
+std::vector<NamedOptimizer> detail::own_optimizers_of(const ModelNode& model) {
+  std::vector<NamedOptimizer> own;
+  for (const auto& [attribute, optimizer] : model.own_optimizers())
+    own.push_back({model.name() + "." + attribute, optimizer});
+  return own;
+}
+
+void detail::give_own_optimizer(const NamedOptimizer& own, RemoteParameters& parameters) {
+  BaseOptimizer& optimizer = own.optimizer.node();
+  check_can_be_served(optimizer, parameters);
+  if (optimizer.built()) {
+    give_rule_to_servers(optimizer, {}, parameters, false, own.name);
+    give_state_to_servers(optimizer, parameters, false, own.name);
+  } else if (!optimizer.options().learning_rate.is_schedule()) {
+    parameters.set_learning_rate(optimizer.learning_rate(), own.name);
+  }
+}
+
+// Built as a step on one device builds it: variables in the order of the model.
+void detail::take_own_optimizer(const NamedOptimizer& own, const ModelNode& model,
+                                RemoteParameters& parameters) {
+  const RemoteParameters::RuleState rule = parameters.rule_state(own.name);
+  if (rule.text.empty()) return;
+  Variables updated = model.variables();
+  std::erase_if(updated, [&](const Variable& variable) {
+    return std::ranges::find(rule.variables, variable) == rule.variables.end();
+  });
+  BaseOptimizer& optimizer = own.optimizer.node();
+  if (!optimizer.built() || optimizer.variables() != updated)
+    optimizer.build(model.strategy()->store(), updated);
+  take_state(optimizer, rule.tensors);
 }
 
 namespace {
@@ -90,9 +127,25 @@ namespace {
 
 }  // namespace
 
-void detail::check_is_served(const std::shared_ptr<BaseOptimizer>& optimizer, const ParameterServerJob* job) {
-  const std::shared_ptr<const void> served = job ? job->served_optimizer.lock() : nullptr;
-  if (served && served != optimizer) throw_second_optimizer(*optimizer, "apply_gradients");
+// In a synchronous step each time: a server that goes back may have lost it. Who finds it there already knows
+// that whoever brought it brings its state before all meet.
+void detail::serve_in_step(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job,
+                           const Variables& listed) {
+  if (!job) return;
+  RemoteParameters& parameters = job->parameters();
+  const std::shared_ptr<const void> served = job->served_optimizer.lock();
+  if (!served || served == optimizer) return parameters.use_rule({});
+  const auto own = std::ranges::find_if(job->own_optimizers, [&](const auto& known) {
+    return known.optimizer.lock() == std::shared_ptr<const void>(optimizer);
+  });
+  if (own == job->own_optimizers.end()) throw_second_optimizer(*optimizer, "apply_gradients");
+  parameters.use_rule(own->rule);
+  if (own->is_given && !parameters.is_in_step()) return;
+  if (!optimizer->built()) optimizer->build(strategy_of(listed.at(0))->store(), listed);
+  check_can_be_served(*optimizer, parameters);
+  const bool is_new = give_rule_to_servers(*optimizer, {}, parameters, true, own->rule);
+  if (is_new || !own->is_given) give_state_to_servers(*optimizer, parameters, true, own->rule);
+  own->is_given = true;
 }
 
 // Whoever comes first brings what it has, a state that was read from a file, too: the same in all workers.
@@ -100,14 +153,69 @@ void detail::serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, 
                                const char* what) {
   if (job.parameters().function() == 0)
     throw StateError(std::string(what) +
-                     ": under ParameterServerStrategy gradients are applied by fit(), or in a function that "
-                     "ClusterCoordinator schedules and a worker carries out");
+                     ": under ParameterServerStrategy gradients are applied by fit(), in a function that "
+                     "ClusterCoordinator schedules and a worker carries out, or, where `synchronous` is set, "
+                     "inside strategy.run()");
+  job.parameters().use_rule({});
   if (job.served_optimizer.lock() == optimizer) return;
   if (!job.served_optimizer.expired()) throw_second_optimizer(*optimizer, what);
   check_can_be_served(*optimizer, job.parameters());
   give_rule_to_servers(*optimizer, {}, job.parameters(), true);
   give_state_to_servers(*optimizer, job.parameters(), true);
   job.served_optimizer = optimizer;
+}
+
+namespace {
+
+void take_loop_optimizers(ParameterServerJob& job) {
+  for (ParameterServerJob::LoopOptimizer& own : job.loop_optimizers) {
+    const auto optimizer = std::static_pointer_cast<const BaseOptimizer>(own.optimizer.lock());
+    if (!optimizer || !std::exchange(own.has_applied, false)) continue;
+    take_state(const_cast<BaseOptimizer&>(*optimizer), job.parameters().rule_state(own.rule).tensors);
+    own.times_loaded = optimizer->times_loaded();
+  }
+}
+
+/// What the program has changed here since: the same in all processes, the chief says it.
+void give_changes_of_loop(const BaseOptimizer& optimizer, ParameterServerJob::LoopOptimizer& own,
+                          RemoteParameters& parameters) {
+  parameters.publish();
+  if (own.times_loaded != optimizer.times_loaded()) {
+    give_state_to_servers(optimizer, parameters, false, own.rule);
+    own.times_loaded = optimizer.times_loaded();
+    own.rate = optimizer.learning_rate();
+  }
+  if (optimizer.options().learning_rate.is_schedule() || own.rate == optimizer.learning_rate()) return;
+  own.rate = optimizer.learning_rate();
+  parameters.set_learning_rate(own.rate, own.rule);
+}
+
+}  // namespace
+
+void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
+                           ProcessExchange& all) {
+  RemoteParameters& parameters = job.parameters();
+  auto own = std::ranges::find_if(job.loop_optimizers, [&](const auto& known) {
+    return known.optimizer.lock() == std::shared_ptr<const void>(optimizer);
+  });
+  if (own == job.loop_optimizers.end()) {
+    check_can_be_served(*optimizer, parameters);
+    if (job.loop_optimizers.empty()) parameters.restarts();  // from now on each is one too many
+    const std::string rule = "loop." + std::to_string(job.loop_optimizers.size() + 1);
+    give_rule_to_servers(*optimizer, {}, parameters, true, rule);
+    give_state_to_servers(*optimizer, parameters, true, rule);
+    job.loop_optimizers.push_back({.optimizer = optimizer,
+                                   .rule = rule,
+                                   .rate = optimizer->learning_rate(),
+                                   .times_loaded = optimizer->times_loaded()});
+    own = std::prev(job.loop_optimizers.end());
+    job.take_loop_optimizers = [&job] { take_loop_optimizers(job); };
+  }
+  if (job.is_chief()) give_changes_of_loop(*optimizer, *own, parameters);
+  own->has_applied = true;
+  parameters.use_rule(own->rule);
+  parameters.begin_loop_step({.piece = all.rank(), .pieces = all.size()},
+                             [&all] { all.agree(0, "gradients that a loop applies"); });
 }
 
 namespace {

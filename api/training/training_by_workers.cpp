@@ -89,6 +89,11 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   give_state_to_servers(optimizer, parameters);
   job_.served_optimizer.reset();
   rate_ = optimizer.learning_rate();
+  own_rates_.clear();
+  for (const NamedOptimizer& own : own_optimizers_of(model_)) {
+    give_own_optimizer(own, parameters);
+    own_rates_.emplace_back(own, own.optimizer.learning_rate());
+  }
   if (!is_synchronous()) snapshot();  // nobody gives values and optimizer again
   job_.coordinator().begin_training(training_, text_of(facts),
                                     std::to_string(model_.resume_point().shuffle_seed));
@@ -261,10 +266,15 @@ void ChiefOfWorkers::snapshot() {
 
 /// As long as a process waits for any other one.
 void ChiefOfWorkers::await_workers() {
-  constexpr std::chrono::milliseconds kLook{50};
-  const auto deadline = std::chrono::steady_clock::now() + job_.times().timeout;
+  constexpr std::chrono::milliseconds kLook{50}, kBeforeItIsSaid{5000};
+  const auto begin = std::chrono::steady_clock::now(), deadline = begin + job_.times().timeout;
+  bool is_said = false;
   while (job_.coordinator().num_workers() == 0) {
-    if (std::chrono::steady_clock::now() > deadline)
+    const auto now = std::chrono::steady_clock::now();
+    if (now - begin > kBeforeItIsSaid && !std::exchange(is_said, true))
+      log(LogChannel::warning, "fit: no worker is there; the batches wait for one, until " +
+                                   std::to_string(job_.times().timeout.count() / 1000) + " s have passed");
+    if (now > deadline)
       throw CommunicationError("ParameterServerStrategy: no worker is there, and none came in " +
                                std::to_string(job_.times().timeout.count() / 1000) + " s");
     std::this_thread::sleep_for(kLook);
@@ -313,19 +323,32 @@ void ChiefOfWorkers::take_over() {
   RemoteParameters& parameters = job_.parameters();
   parameters.pull();
   take_state_from_servers(model_.compiled_training().optimizer.node(), parameters);
+  for (const auto& [own, rate] : own_rates_) take_own_optimizer(own, model_, parameters);
 }
 
 void ChiefOfWorkers::give_rate() {
+  give_own_rates(true);
   const BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   if (optimizer.options().learning_rate.is_schedule()) return;
   rate_ = optimizer.learning_rate();
   job_.parameters().set_learning_rate(rate_);
 }
 
+void ChiefOfWorkers::give_own_rates(bool all) {
+  for (auto& [own, rate] : own_rates_) {
+    const BaseOptimizer& optimizer = own.optimizer.node();
+    if (optimizer.options().learning_rate.is_schedule() || (!all && optimizer.learning_rate() == rate))
+      continue;
+    rate = optimizer.learning_rate();
+    job_.parameters().set_learning_rate(rate, own.name);
+  }
+}
+
 void ChiefOfWorkers::give_back() {
   job_.parameters().publish();
   const BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   if (optimizer.learning_rate() != rate_) give_rate();
+  give_own_rates(false);
 }
 
 void ChiefOfWorkers::end(const FinishedEpochs& finished) {
@@ -338,9 +361,16 @@ namespace {
 /// While it lives the replicas of this process are those of one piece among all of a step.
 class PartOfStep {
  public:
-  PartOfStep(ParameterServerJob& job, const StepPiece& piece, uint64_t training, int replicas)
-      : job_(job), exchange_(std::make_shared<PieceExchange>(job.client(), training, piece, replicas)) {
-    job_.parameters().set_piece(piece);
+  /// `in_parts`: what its train_step() applies takes effect each time.
+  PartOfStep(ParameterServerJob& job, const StepPiece& piece, uint64_t training, int replicas, bool in_parts)
+      : job_(job),
+        exchange_(std::make_shared<PieceExchange>(
+            [&chief = job.client(), training, piece](uint64_t number, const std::string& what,
+                                                     std::span<const std::byte> own) {
+              return chief.meet(training, piece, number, what, own);
+            },
+            piece, replicas)) {
+    job_.parameters().set_piece(piece, in_parts ? [this] { meet(); } : std::function<void()>());
     if (piece.pieces > 1) job_.take_part(exchange_);
   }
   ~PartOfStep() {
@@ -350,9 +380,15 @@ class PartOfStep {
   PartOfStep(const PartOfStep&) = delete;
   PartOfStep& operator=(const PartOfStep&) = delete;
 
-  bool is_over() const { return exchange_->is_over(); }
+  /// Whether what the worker computes of it is of no use any more.
+  bool is_over() const { return exchange_->is_over() || job_.parameters().piece_is_lost(); }
 
  private:
+  void meet() {
+    if (exchange_->size() > 1) exchange_->agree(meetings_++, "gradients that a train_step applies");
+  }
+
+  uint64_t meetings_ = 0;
   ParameterServerJob& job_;
   std::shared_ptr<PieceExchange> exchange_;
 };
@@ -371,15 +407,29 @@ class ExchangesOfBatch {
   RemoteParameters& parameters_;
 };
 
+/// What a train_step() of the model's own leaves: it has applied its gradients by then.
+void push_what_is_left(const ModelNode& model, ParameterServerJob& job) {
+  if (model.overrides().train_step) job.parameters().push_state();
+}
+
+/// A worker that asks at once may get the same piece again.
+constexpr std::chrono::milliseconds kBeforeTheNext{20};
+
 /// False where the step ended without it.
 bool train_piece(ModelNode& model, ParameterServerJob& job, Stepper& stepper, const Batch& batch,
                  const BatchPlace& place, const StepPiece& piece, uint64_t training) {
-  const PartOfStep part(job, piece, training, model.strategy()->num_local_replicas());
-  job.parameters().take_share(piece, place.rows > 0 ? place.rows : num_rows(batch, "a batch"));
+  const PartOfStep part(job, piece, training, model.strategy()->num_local_replicas(),
+                        model.overrides().train_step);
   try {
+    job.parameters().pull();
+    job.parameters().take_share(piece, place.rows > 0 ? place.rows : num_rows(batch, "a batch"));
     stepper.train(batch, place);
+    push_what_is_left(model, job);
   } catch (const std::exception&) {
     if (!part.is_over()) throw;
+    if (!job.parameters().piece_is_lost()) return false;
+    job.client().behind(training, piece);
+    std::this_thread::sleep_for(kBeforeTheNext);
     return false;
   }
   return true;
@@ -393,13 +443,15 @@ void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Fe
     return;
   }
   stepper.reset();
-  if (given.pull_first) job.parameters().pull();
   model.resume_point().train_step = given.step;
+  job.parameters().use_rule({});
   if (given.piece.id != 0) {
     if (!train_piece(model, job, stepper, batch, feed.place(), given.piece, training)) return;
   } else {
+    if (given.pull_first) job.parameters().pull();
     const ExchangesOfBatch numbered(job.parameters(), given.id);
     stepper.train(batch, feed.place());
+    push_what_is_left(model, job);
   }
   job.client().done(training, given, values_of(model));
 }
@@ -412,6 +464,10 @@ FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const 
   job.served_optimizer.reset();  // functions that come later give theirs
   const ScopedValue<std::weak_ptr<const void>> served(job.served_optimizer,
                                                       model.compiled_training().optimizer.shared());
+  std::vector<ParameterServerJob::OwnOptimizer> own;
+  for (const NamedOptimizer& one : own_optimizers_of(model))
+    own.push_back({one.optimizer.shared(), one.name});
+  const ScopedValue own_optimizers(job.own_optimizers, std::move(own));
   CoordinatorReply reply =
       job.client().join(training, text_of(facts), model.strategy()->num_local_replicas());
   try {

@@ -5,10 +5,12 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nyala/api/training/compiled_facts.h>
 #include <nyala/api/training/feed.h>
+#include <nyala/api/training/served_optimizer.h>
 #include <nyala/api/training/state/training_state.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/strategies/parameter_server/parameter_server_job.h>
@@ -58,6 +60,7 @@ class ChiefOfWorkers {
   void add_to_own_metrics(std::span<const double> states);
   /// That of the optimizer here, unless it follows a schedule.
   void give_rate();
+  void give_own_rates(bool all);
   void await_workers();
   /// Whether it is time to ask the servers again.
   bool looks_now();
@@ -68,6 +71,7 @@ class ChiefOfWorkers {
   detail::ParameterServerJob& job_;
   uint64_t training_ = 0;  // its number
   double rate_ = 0.0;
+  std::vector<std::pair<detail::NamedOptimizer, double>> own_rates_;  // of the model's own optimizers
   std::chrono::steady_clock::time_point looked_ = {}, saved_ = {};
   bool has_snapshots_ = true;
   std::vector<Stand> stands_;    // of the last two snapshots, in this epoch

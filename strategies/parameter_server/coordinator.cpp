@@ -86,11 +86,15 @@ void Coordinator::send(const Ready& ready) {
 
 void Coordinator::ask(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> payload,
                       const Answer& answer) {
-  if (request.call == CoordinatorCall::meet) return meet(call, request, std::move(payload), answer);
+  if (request.call == CoordinatorCall::meet)
+    return request.training == kOwnLoop ? meet_in_loop(call, request, std::move(payload), answer)
+                                        : meet(call, request, std::move(payload), answer);
+  if (request.call == CoordinatorCall::fail && request.training == kOwnLoop) fail_loop(request.text);
   {
     const std::lock_guard lock(mutex_);
     if (request.call == CoordinatorCall::watch) {
       watches_[call] = request.worker;
+      ++came_;
       waiting_[call] = {request, answer};
       changed_.notify_all();
       return;
@@ -105,18 +109,22 @@ void Coordinator::ask(uint64_t call, const CoordinatorRequest& request, std::vec
 }
 
 void Coordinator::forget(uint64_t call) {
+  std::vector<LoopMeetings::Ready> told;
   {
     const std::lock_guard lock(mutex_);
     waiting_.erase(call);
     board_.forget(call);
+    loop_.forget(call);
     const auto watch = watches_.find(call);
     if (watch == watches_.end()) return;
     gone_.insert(watch->second);
+    told = loop_.lost(watch->second);
     const bool had_piece = steps_.leave(watch->second), had_function = functions_.lost(watch->second);
     if (had_function || (is_on_ && (had_piece || given_.contains(watch->second)))) ++lost_;
     dispenser_.lost(watch->second);
     given_.erase(watch->second);
   }
+  send(told);
   answer_waiting();
   const std::lock_guard lock(mutex_);  // last: who waits until all have left ends this object
   watches_.erase(call);
@@ -155,7 +163,9 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
   if (gone_.contains(request.worker))  // its calls end one after the other
     return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = "the chief has lost this worker"};
   if (request.call == Call::hello)
-    return CoordinatorReply{.batch = {.id = job_}, .text = std::to_string(options_.seed)};
+    return CoordinatorReply{.batch = {.id = job_},
+                            .text = std::to_string(options_.seed),
+                            .sizes = {options_.is_synchronous ? uint64_t{1} : 0}};
   if (request.call == Call::function) return function_for(request.worker);
   if (request.call == Call::file) {
     const auto file = files_.find(request.text);
@@ -362,6 +372,7 @@ void Coordinator::end(const std::string& why) {
     is_on_ = epoch_is_on_ = false;
     steps_.end();
   }
+  fail_loop(why);
   answer_waiting();
 }
 
@@ -395,8 +406,8 @@ bool Coordinator::wait_until_workers_left(std::chrono::milliseconds time) {
 
 std::string Coordinator::describe() const {
   const std::lock_guard lock(mutex_);
-  return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) +
-         " were lost over a batch or a function, " + std::to_string(again_) +
+  return std::to_string(came_) + " workers came, " + std::to_string(watches_.size()) + " are there; " +
+         std::to_string(lost_) + " were lost over a batch or a function, " + std::to_string(again_) +
          " batches were done again for a server" +
          (options_.is_synchronous
               ? ", " + std::to_string(steps_again_) + " steps were begun again for a worker"

@@ -17,6 +17,7 @@
 
 #include <nyala/strategies/parameter_server/coordinator_message.h>
 #include <nyala/strategies/parameter_server/function_queue.h>
+#include <nyala/strategies/parameter_server/loop_meetings.h>
 #include <nyala/strategies/parameter_server/parameter_transport.h>
 #include <nyala/strategies/parameter_server/piece_board.h>
 #include <nyala/strategies/parameter_server/range_dispenser.h>
@@ -82,6 +83,14 @@ class Coordinator final : public ParameterService {
   /// No training will begin any more: workers that wait are told why.
   void end(const std::string& why);
 
+  /// The chief's part of a meeting of a loop of the program's own: what all processes bring. Throws
+  /// CommunicationError where one is lost, failed, comes to something else or not in that time.
+  std::vector<std::vector<std::byte>> meet_in_loop(const StepPiece& place, uint64_t number,
+                                                   const std::string& what, std::vector<std::byte> own,
+                                                   std::chrono::milliseconds timeout);
+  /// Whoever waits in such a loop, or comes to it later, is told why it is over.
+  void fail_loop(const std::string& why);
+
   /// The chief has written a file: workers that have come as far may read it.
   void wrote_file(const std::string& path);
 
@@ -133,10 +142,13 @@ class Coordinator final : public ParameterService {
   std::optional<CoordinatorReply> function_for(uint64_t worker);
   void take_outcome(const CoordinatorRequest& request, std::vector<std::byte> payload);
   void meet(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> bytes, Answer answer);
+  void meet_in_loop(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> bytes,
+                    const Answer& answer);
   void take_piece(const CoordinatorRequest& request);
   void reply_to_waiting(Ready& ready);
   std::vector<PieceBoard::Ready> follow_attempt();
   static void send(const std::vector<PieceBoard::Ready>& ready);
+  static void send(const std::vector<LoopMeetings::Ready>& ready);
   bool would_make_stale() const;
   bool has_old_values(uint64_t worker, int64_t epoch) const;
   void take(const CoordinatorRequest& request);
@@ -159,6 +171,7 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, CoordinatorReply> results_;  // of trainings that are over
   std::map<uint64_t, Waiting> waiting_;           // by call
   std::map<uint64_t, uint64_t> watches_;          // workers by call
+  uint64_t came_ = 0;                             // workers, those that were started again once more
   std::set<uint64_t> gone_;                       // workers whose watch has ended
   /// What a worker has, and how many batches had taken effect before.
   struct Given {
@@ -172,6 +185,7 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, Seen> seen_;    // by worker: of which values it knows
   SynchronousSteps steps_{options_.backup_workers};
   PieceBoard board_;
+  LoopMeetings loop_;
   FunctionQueue functions_;
   DispensedBatch step_batch_;  // that is trained in pieces
   uint64_t replicas_ = 0;      // of each worker; 0: nobody has said

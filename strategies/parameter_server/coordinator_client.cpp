@@ -38,6 +38,7 @@ CoordinatorClient::CoordinatorClient(std::unique_ptr<ParameterConnection> chief,
   const CoordinatorReply hello = first_answer();
   job_ = hello.batch.id;
   seed_ = whole_number_of(hello.text);
+  is_synchronous_ = hello.sizes == std::vector<uint64_t>{1};
   watch_ = chief_->start(encode(CoordinatorRequest{.call = CoordinatorCall::watch, .worker = worker_}), {},
                          no_payload, kAsLongAsItTakes);
   watcher_ = std::thread([this] { watch(); });
@@ -107,8 +108,9 @@ CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request, const SentBy
       if (!lost_.empty()) throw PeerLostError("ParameterServerStrategy: the chief is gone (" + lost_ + ")");
       const bool is_first = request.call == Call::hello;
       rethrow_with_prefix(
-          is_first ? "ParameterServerStrategy: the chief, which `nyala launch` starts with --chief: "
-                   : "ParameterServerStrategy: the chief: ");
+          is_first
+              ? "ParameterServerStrategy: waiting for the chief, which `nyala launch` starts with --chief: "
+              : "ParameterServerStrategy: ");
     }
   }();
   if (reply.kind == CoordinatorReply::Kind::failed) throw CommunicationError(reply.text);
@@ -160,6 +162,10 @@ void CoordinatorClient::done(uint64_t training, const DispensedBatch& batch,
 
 void CoordinatorClient::ended(uint64_t training, uint64_t id) {
   ask({.call = CoordinatorCall::ended, .training = training, .id = id});
+}
+
+void CoordinatorClient::behind(uint64_t training, const StepPiece& piece) {
+  ask({.call = CoordinatorCall::behind, .training = training, .piece = piece});
 }
 
 std::optional<CoordinatorClient::Function> CoordinatorClient::next_function() {

@@ -32,6 +32,7 @@ class CoordinatorClient {
   uint64_t job() const { return job_; }
   /// That of the chief's random numbers.
   uint64_t seed() const { return seed_; }
+  bool is_synchronous() const { return is_synchronous_; }
   /// Waits until that training begins, or tells that it is over. Throws CommunicationError where the chief is
   /// gone or failed, or the programs differ.
   CoordinatorReply join(uint64_t training, const std::string& facts, int replicas = 1);
@@ -44,6 +45,7 @@ class CoordinatorClient {
                                                           std::span<const std::byte> bytes);
   void done(uint64_t training, const DispensedBatch& batch, const std::vector<double>& values);
   void ended(uint64_t training, uint64_t id);
+  void behind(uint64_t training, const StepPiece& piece);
   struct Function {
     uint64_t id = 0;
     std::string name;
@@ -67,6 +69,7 @@ class CoordinatorClient {
   std::unique_ptr<ParameterConnection> chief_;
   std::chrono::milliseconds timeout_;
   uint64_t worker_, job_ = 0, seed_ = 0;
+  bool is_synchronous_ = false;
   std::unique_ptr<ParameterCall> watch_;
   std::mutex mutex_;
   std::string lost_;  // why the chief is; "" as long as it is there

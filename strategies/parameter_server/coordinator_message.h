@@ -11,13 +11,16 @@ namespace nyala::detail {
 
 /// What a worker asks of the chief.
 enum class CoordinatorCall : uint8_t {
-  hello,  ///< answered at once, with the job (`batch.id`) and its random seed (`text`)
-  watch,  ///< open as long as the worker lives; not answered
-  join,   ///< answered when that training begins, or is over already
-  next,   ///< answered with a batch, or when the training is over
-  meet,   ///< what `piece` brings to meeting `id` of its step, whose name is `text`
-  done,   ///< of a batch or of `piece`, with what it came to
-  ended,  ///< the data has no batch of that number
+  /// Answered at once, with the job (`batch.id`), its random seed (`text`) and whether it is synchronous (a
+  /// `sizes` of 1).
+  hello,
+  watch,   ///< open as long as the worker lives; not answered
+  join,    ///< answered when that training begins, or is over already
+  next,    ///< answered with a batch, or when the training is over
+  meet,    ///< what `piece` brings to meeting `id` of its step or loop, whose name is `text`
+  done,    ///< of a batch or of `piece`, with what it came to
+  ended,   ///< the data has no batch of that number
+  behind,  ///< of `piece`: another worker is further with it, or was before it was lost
   /// Answered with a scheduled function, or when the chief has ended.
   function,
   returned,  ///< of function `id`; the payload is what it returned
@@ -42,7 +45,7 @@ struct DispensedBatch {
 struct CoordinatorRequest {
   CoordinatorCall call = CoordinatorCall::watch;
   uint64_t worker = 0;    ///< drawn by each process at its start
-  uint64_t training = 0;  ///< the number of the fit or evaluate
+  uint64_t training = 0;  ///< the number of the fit or evaluate, or kOwnLoop
   uint64_t id = 0;        ///< of the batch; of join how many replicas the worker has
   StepPiece piece = {};
   std::string text = {};  ///< of join what programs have to have in common; of file its path; of fail why
@@ -64,6 +67,9 @@ struct CoordinatorReply {
   std::string text = {};  ///< of is_over the result; of failed why
   std::vector<uint64_t> sizes = {};
 };
+
+/// In place of a training: loops of the program's own, which all processes run together.
+inline constexpr uint64_t kOwnLoop = ~uint64_t{0};
 
 inline constexpr size_t kMaxCoordinatorValues = 1 << 18, kMaxCoordinatorText = 2 << 20;
 /// What one piece may bring to a meeting, and what a function may take or return.

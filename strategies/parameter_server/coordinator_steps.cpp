@@ -1,10 +1,8 @@
 // Synchronous training: the chief begins one step after the other, workers get its pieces and meet at the
 // board where a layer needs the whole batch. Where a worker is lost and the others wait for what it would
 // have brought, the step is begun again with those who are left.
-#include <cstring>
-#include <numeric>
-
 #include <nyala/backend/core/error.h>
+#include <nyala/strategies/parameter_server/brought_answer.h>
 #include <nyala/strategies/parameter_server/coordinator.h>
 
 namespace nyala::detail {
@@ -39,6 +37,8 @@ void Coordinator::take_piece(const CoordinatorRequest& request) {
     if (request.id != steps_.id() || !steps_.is_on()) return;
     steps_.end();
     events_.push_back({.kind = CoordinatorEvent::Kind::epoch_over});
+  } else if (request.call == CoordinatorCall::behind) {
+    steps_.behind(request.worker, request.piece);
   } else if (request.call == CoordinatorCall::done &&
              steps_.done(request.worker, request.piece, request.values, Clock::now()) &&
              steps_.is_complete()) {
@@ -59,31 +59,6 @@ std::vector<PieceBoard::Ready> Coordinator::follow_attempt() {
 void Coordinator::send(const std::vector<PieceBoard::Ready>& ready) {
   for (const auto& [answer, brought] : ready) answer(brought);
 }
-
-namespace {
-
-ParameterAnswer as_answer(const PieceBoard::Brought& brought) {
-  if (!brought) return {.header = encode(CoordinatorReply{.kind = CoordinatorReply::Kind::again})};
-  CoordinatorReply reply{.kind = CoordinatorReply::Kind::brought};
-  for (const PieceBoard::Bytes& bytes : *brought) reply.sizes.push_back(bytes.size());
-  const uint64_t total = std::accumulate(reply.sizes.begin(), reply.sizes.end(), uint64_t{0});
-  return {.header = encode(reply),
-          .bytes = total,
-          .fill = [brought](uint64_t offset, std::span<std::byte> chunk) {
-            uint64_t first = 0;
-            for (const PieceBoard::Bytes& bytes : *brought) {
-              if (!chunk.empty() && offset < first + bytes.size()) {
-                const size_t begin = offset - first, count = std::min(bytes.size() - begin, chunk.size());
-                std::memcpy(chunk.data(), bytes.data() + begin, count);
-                chunk = chunk.subspan(count);
-                offset += count;
-              }
-              first += bytes.size();
-            }
-          }};
-}
-
-}  // namespace
 
 void Coordinator::meet(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> bytes,
                        Answer answer) {

@@ -9,11 +9,11 @@ namespace nyala::detail {
 
 namespace {
 
-auto order_of(const StepPiece& piece) { return std::tuple(piece.id, piece.attempt); }
+auto order_of(const StepPiece& piece) { return std::tuple(piece.id, piece.attempt, piece.part); }
 
 }  // namespace
 
-void HeldPieces::hold(const StepPiece& place, std::vector<ParameterEntry> entries, Bytes payload) {
+void HeldPieces::hold(const StepPiece& place, Piece piece) {
   if (place.id == 0 || place.piece < 0 || place.piece >= place.pieces || place.pieces > StepPiece::kMost)
     throw CommunicationError("parameter server: piece " + std::to_string(place.piece) + " of " +
                              std::to_string(place.pieces) + " of step " + std::to_string(place.id));
@@ -24,7 +24,7 @@ void HeldPieces::hold(const StepPiece& place, std::vector<ParameterEntry> entrie
     pieces_.resize(static_cast<size_t>(place.pieces));
   }
   std::optional<Piece>& held = pieces_[static_cast<size_t>(place.piece)];
-  if (!held) held = {std::move(entries), std::move(payload)};
+  if (!held) held = std::move(piece);
 }
 
 std::vector<const HeldPieces::Piece*> HeldPieces::all_of(const StepPiece& any) const {

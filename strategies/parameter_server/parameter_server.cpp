@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -190,12 +191,10 @@ void ParameterServer::belong_to(uint64_t job) {
 
 void ParameterServer::forget() {
   variables_.clear();
-  rule_.reset();
-  rule_is_new_ = has_committed_ = false;
-  rule_text_.clear();
-  rule_names_.clear();
-  has_rule_.clear();
-  no_decay_.clear();
+  rules_.clear();
+  first_rates_.clear();
+  before_.reset();
+  has_committed_ = false;
   store_ = ParameterStore::make({Device{}}, true);
   tables_.clear();
   version_ = repeated_ = 0;
@@ -229,13 +228,15 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       break;
     }
     case ParameterCallKind::set_rule:
-      if (set_rule(request)) keep_rule();
+      reply.number = set_rule(request) ? 1.0 : 0.0;
+      if (reply.number != 0.0) keep_rule();
       break;
     case ParameterCallKind::set_rate:
-      rule().set_learning_rate(request.number);
-      tables_.set_rate(request.number);
+      set_rate(request);
       break;
     case ParameterCallKind::pull:
+      follow(request.piece);
+      reply.number = parts_of(request.piece);
       reply.entries = request.entries;
       answer_values(known(request.entries), answer);
       break;
@@ -251,22 +252,16 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       carry_out_on_tables(request, payload, reply, answer);
       break;
     case ParameterCallKind::push_piece:
-      known(request.entries);
-      if (!applied_[0].contains(request.piece.id))
-        pieces_.hold(request.piece, request.entries, std::move(payload));
-      break;
     case ParameterCallKind::commit:
-      reply.number = commit(request.piece) ? 1.0 : 0.0;
-      if (reply.number == 0.0) reply.text = pieces_.describe();
-      break;
+    case ParameterCallKind::commit_part:
     case ParameterCallKind::restore:
-      reply.number = restore(request.id) ? 1.0 : 0.0;
+      carry_out_in_step(request, payload, reply);
       break;
     case ParameterCallKind::assign:
       assign(request, payload);
       break;
     case ParameterCallKind::state:
-      answer_state(reply, answer);
+      answer_state(request.rule, reply, answer);
       break;
     case ParameterCallKind::load_state:
       load_state(request, payload);
@@ -284,6 +279,27 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
   }
   reply.version = version_;
   return reply;
+}
+
+void ParameterServer::carry_out_in_step(const ParameterRequest& request, Bytes& payload,
+                                        ParameterReply& reply) {
+  switch (request.kind) {
+    case ParameterCallKind::push_piece:
+      known(request.entries);
+      if (!applied_[0].contains(request.piece.id))
+        pieces_.hold(request.piece, {request.rule, request.entries, std::move(payload)});
+      return;
+    case ParameterCallKind::commit:
+      reply.number = commit(request.piece) ? 1.0 : 0.0;
+      break;
+    case ParameterCallKind::commit_part:
+      reply.number = commit_part(request.piece) ? 1.0 : 0.0;
+      break;
+    default:
+      reply.number = restore(request.id) ? 1.0 : 0.0;
+      return;
+  }
+  if (reply.number == 0.0) reply.text = pieces_.describe();
 }
 
 void ParameterServer::carry_out_on_tables(const ParameterRequest& request, Bytes& payload,
@@ -343,49 +359,70 @@ bool ParameterServer::create(const ParameterEntry& entry, const std::byte* value
   return true;
 }
 
-// The same rule for the same variables goes on with its state. True for another one.
+// The same rule for the same variables goes on with its state. True for another one. Tables change by that of
+// compile().
 bool ParameterServer::set_rule(const ParameterRequest& request) {
+  if (request.id == 0) before_.reset();  // a training begins
   const std::vector<ParameterEntry> entries = without_tables(request.entries);
   const Variables variables = known(entries);
   std::vector<std::string> names;
   for (const ParameterEntry& entry : entries) names.push_back(entry.name);
-  if (rule_ && entries.size() == request.entries.size() && rule_text_ == request.text &&
-      rule_names_ == names && no_decay_ == request.names)
-    return false;
-  if (rule_ && request.id != 0)
+  const auto found = rules_.find(request.rule);
+  const bool is_same = found != rules_.end() && found->second.text == request.text &&
+                       found->second.names == names && found->second.no_decay == request.names;
+  const bool has_tables = entries.size() < request.entries.size();
+  if (is_same && !has_tables) return false;
+  if (found != rules_.end() && request.id != 0)
     throw StateError(
         "parameter server: gradients are applied by another optimizer, or to other variables, already; a "
         "program applies gradients by one optimizer, which has the same options in all processes");
-  std::unique_ptr<ServerRule> made = read_rule_(request.text, request.names);
-  tables_.set_rule(request, *made);
-  if (rule_ && rule_text_ == request.text && rule_names_ == names && no_decay_ == request.names) return false;
-  if (!variables.empty()) made->build(*store_, variables);
-  rule_ = std::move(made);
-  rule_is_new_ = true;
-  rule_text_ = request.text;
-  has_rule_ = {names.begin(), names.end()};
-  rule_names_ = std::move(names);
-  no_decay_ = request.names;
+  if (has_tables && !request.rule.empty())
+    throw CommunicationError("parameter server: a table changes by the optimizer of compile() alone");
+  HeldRule made{.rule = read_rule_(request.text, request.names), .is_new = true};
+  if (request.rule.empty()) tables_.set_rule(request, *made.rule);
+  if (is_same) return false;
+  if (!variables.empty()) made.rule->build(*store_, variables);
+  made.text = request.text;
+  made.has = {names.begin(), names.end()};
+  made.names = std::move(names);
+  made.no_decay = request.names;
+  rules_[request.rule] = std::move(made);
   return true;
 }
 
-// A server that goes on from a snapshot has the rule that nobody says a second time.
+// A server that goes on from a snapshot has the rule that nobody says a second time. In the middle of a
+// synchronous training a snapshot would be of no step, and workers say rules again.
 void ParameterServer::keep_rule() {
-  if (last_mark_) try_to_write_snapshot(*last_mark_, false);
+  if (last_mark_ && !has_committed_ && !before_) try_to_write_snapshot(*last_mark_, false);
 }
 
-ServerRule& ParameterServer::rule() const {
-  if (!rule_)
+HeldRule& ParameterServer::rule(const std::string& name) {
+  const auto found = rules_.find(name);
+  if (found == rules_.end())
     throw StateError(std::string("parameter server: nobody has said yet how gradients are applied") +
                      (began_with_ ? ", or its snapshot is older than that" : ""));
-  return *rule_;
+  return found->second;
 }
 
-void ParameterServer::check_has_rule(const ParameterEntry& entry) const {
-  if (!has_rule_.contains(entry.name))
+// That of an optimizer which a train_step will bring holds from then on.
+void ParameterServer::set_rate(const ParameterRequest& request) {
+  if (!request.rule.empty() && !rules_.contains(request.rule)) {
+    first_rates_[request.rule] = request.number;
+    return;
+  }
+  rule(request.rule).rule->set_learning_rate(request.number);
+  if (request.rule.empty()) tables_.set_rate(request.number);
+}
+
+namespace {
+
+void check_has_rule(const HeldRule& rule, const ParameterEntry& entry) {
+  if (!rule.has.contains(entry.name))
     throw InvalidArgumentError("parameter server: variable " + in_quotes(entry.name) +
                                " has a gradient, but the optimizer does not update it");
 }
+
+}  // namespace
 
 void ParameterServer::count(uint64_t staleness) {
   ++staleness_[std::min<uint64_t>(staleness, kStalenessCounts - 1)];
@@ -405,7 +442,7 @@ void ParameterServer::exchange(const ParameterRequest& request, const Bytes& pay
       throw CommunicationError("parameter server: tables stand behind all other variables");
     if (!entry.is_there) continue;
     if (entry.trainable) {
-      check_has_rule(entry);
+      check_has_rule(rule(request.rule), entry);
       active.push_back(variables[i]);
       gradients.push_back({value});
     } else {
@@ -415,31 +452,99 @@ void ParameterServer::exchange(const ParameterRequest& request, const Bytes& pay
   }
   const auto rows_begin = static_cast<uint64_t>(value - payload.data());
   tables_.check_update(request, payload, rows_begin);
-  UpdateRule* const update = active.empty() ? nullptr : &rule().rule_for(*store_, active);
+  UpdateRule* const update = active.empty() ? nullptr : &rule(request.rule).rule->rule_for(*store_, active);
   if (!applied_[request.process].insert(request.id)) {
     ++repeated_;
     return;
   }
   if (update) apply(*update, active, gradients);
-  rule_is_new_ = false;
+  if (const auto used = rules_.find(request.rule); used != rules_.end()) used->second.is_new = false;
   tables_.update(request, payload, rows_begin);
   for (const auto& [variable, more] : added) variable.assign_add(more);
   count(version_ - std::min(version_, request.seen));
 }
 
-// State is the same in all pieces and taken from the first that has it, unless each has a share of it.
+namespace {
+
+bool is_later(const StepPiece& a, const StepPiece& b) {
+  return std::tie(a.id, a.attempt) > std::tie(b.id, b.attempt);
+}
+
+bool is_same_attempt(const StepPiece& a, const StepPiece& b) {
+  return a.id == b.id && a.attempt == b.attempt;
+}
+
+}  // namespace
+
 bool ParameterServer::commit(const StepPiece& any) {
   if (applied_[0].contains(any.id)) return true;
+  const bool is_in_parts = before_ && is_same_attempt(before_->attempt, any);
+  if (!is_in_parts && !apply_pieces(any)) return false;
+  before_.reset();
+  applied_[0].insert(any.id);
+  has_committed_ = true;
+  pieces_.clear();
+  return true;
+}
+
+bool ParameterServer::commit_part(const StepPiece& any) {
+  if (applied_[0].contains(any.id)) return true;
+  if (before_ && is_later(before_->attempt, any)) return false;
+  follow(any);
+  if (before_ && any.part < before_->parts) return true;
+  if (pieces_.all_of(any).empty()) return false;
+  if (!before_) keep_before(any);
+  apply_pieces(any);
+  before_->parts = any.part + 1;
+  return true;
+}
+
+/// How many changes the attempt has made; below 0: its step is over.
+double ParameterServer::parts_of(const StepPiece& any) const {
+  const auto steps = applied_.find(0);
+  if (any.id != 0 && steps != applied_.end() && steps->second.contains(any.id)) return -1.0;
+  return before_ && is_same_attempt(before_->attempt, any) ? static_cast<double>(before_->parts) : 0.0;
+}
+
+void ParameterServer::keep_before(const StepPiece& any) {
+  before_ = {.attempt = any, .version = version_};
+  for (const auto& [name, variable] : variables_) before_->values[name] = variable.value(0).clone();
+  for (const auto& [name, held] : rules_) {
+    Tensors& values = before_->states[name];
+    if (held.names.empty()) continue;  // it has no state
+    for (const auto& [of_rule, value] : held.rule->state()) values.push_back(value.clone());
+  }
+}
+
+// A rule that came since is said again by whoever applies gradients by it.
+void ParameterServer::follow(const StepPiece& any) {
+  if (any.id == 0 || !before_ || !is_later(any, before_->attempt)) return;
+  for (const auto& [name, value] : before_->values) variables_.at(name).assign(value);
+  std::erase_if(rules_, [this](const auto& entry) { return !before_->states.contains(entry.first); });
+  for (const auto& [name, values] : before_->states)
+    if (!values.empty()) rule(name).rule->load_state(values);
+  version_ = before_->version;
+  before_.reset();
+  pieces_.clear();
+}
+
+// State is the same in all pieces and taken from the first that has it, unless each has a share of it.
+bool ParameterServer::apply_pieces(const StepPiece& any) {
   const std::vector<const HeldPieces::Piece*> pieces = pieces_.all_of(any);
   if (pieces.empty()) return false;
+  const std::string& by = pieces[0]->rule;
   std::map<std::string, std::vector<const std::byte*>> gradients;
   std::map<std::string, Tensor> state;
   for (const HeldPieces::Piece* piece : pieces) {
+    if (piece->rule != by)
+      throw CommunicationError(
+          "parameter server: the pieces of a step apply gradients by different optimizers; all processes run "
+          "the same program");
     const std::byte* value = piece->payload.data();
     for (const ParameterEntry& entry : piece->entries) {
       if (!entry.is_there) continue;
       if (entry.trainable) {
-        check_has_rule(entry);
+        check_has_rule(rule(by), entry);
         gradients[entry.name].push_back(value);
       } else if (Tensor& sum = state[entry.name]; !sum.defined()) {
         sum = on_host(entry, value);
@@ -451,16 +556,17 @@ bool ParameterServer::commit(const StepPiece& any) {
   }
   Variables active;
   Gradients of_active;
-  for (const std::string& name : rule_names_)
-    if (const auto found = gradients.find(name); found != gradients.end()) {
-      active.push_back(variables_.at(name));
-      of_active.push_back(found->second);
-    }
-  if (!active.empty()) apply(rule().rule_for(*store_, active), active, of_active);
+  if (!gradients.empty())
+    for (const std::string& name : rule(by).names)
+      if (const auto found = gradients.find(name); found != gradients.end()) {
+        active.push_back(variables_.at(name));
+        of_active.push_back(found->second);
+      }
+  if (!active.empty()) {
+    rule(by).is_new = false;
+    apply(rule(by).rule->rule_for(*store_, active), active, of_active);
+  }
   for (const auto& [name, value] : state) variables_.at(name).assign(value);
-  applied_[0].insert(any.id);
-  has_committed_ = true;
-  pieces_.clear();
   count(0);
   return true;
 }
@@ -493,6 +599,7 @@ void ParameterServer::gather(const Variable& variable, std::vector<const std::by
 }
 
 void ParameterServer::assign(const ParameterRequest& request, const Bytes& payload) {
+  before_.reset();
   const Variables variables = known(request.entries);
   const std::byte* value = payload.data();
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -520,11 +627,14 @@ void ParameterServer::answer_values(const Variables& variables, ParameterAnswer&
   };
 }
 
-void ParameterServer::answer_state(ParameterReply& reply, ParameterAnswer& answer) {
-  reply.text = rule_text_;
-  if (rule_names_.empty()) return;  // it counts no updates
+void ParameterServer::answer_state(const std::string& rule, ParameterReply& reply, ParameterAnswer& answer) {
+  const auto held = rules_.find(rule);
+  if (held == rules_.end()) return;
+  reply.text = held->second.text;
+  reply.names = held->second.names;
+  if (reply.names.empty()) return;  // it counts no updates
   Bytes values;
-  for (const auto& [name, value] : rule_->state()) {
+  for (const auto& [name, value] : held->second.rule->state()) {
     reply.entries.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
     const auto* const bytes = static_cast<const std::byte*>(value.raw());
     values.insert(values.end(), bytes, bytes + value.bytes());
@@ -540,7 +650,8 @@ void ParameterServer::answer_bytes(Bytes bytes, ParameterAnswer& answer) {
 }
 
 void ParameterServer::load_state(const ParameterRequest& request, const Bytes& payload) {
-  const bool is_new = std::exchange(rule_is_new_, false);
+  HeldRule& held = rule(request.rule);
+  const bool is_new = std::exchange(held.is_new, false);
   if (request.id != 0 && !is_new) return;
   Tensors values;
   const std::byte* value = payload.data();
@@ -548,7 +659,9 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
     values.push_back(on_host(entry, value));
     value += entry.bytes();
   }
-  rule().load_state(values);
+  held.rule->load_state(values);
+  if (const auto rate = first_rates_.extract(request.rule); rate && request.id != 0)
+    held.rule->set_learning_rate(rate.mapped());
   if (is_new) keep_rule();
 }
 
@@ -573,19 +686,13 @@ bool ParameterServer::try_to_write_snapshot(uint64_t mark, bool keeps_last) {
 // In a synchronous training a snapshot is what all servers had after one step, which this would not be.
 void ParameterServer::keep() {
   const std::lock_guard lock(mutex_);
-  if (!snapshot_path_.empty() && !variables_.empty() && !has_committed_)
+  if (!snapshot_path_.empty() && !variables_.empty() && !has_committed_ && !before_)
     try_to_write_snapshot(last_mark_.value_or(0), true);
 }
 
 // While nothing is applied: which exchanges it has and what they made of the variables belong together.
 void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
-  ServerSnapshot snapshot{.job = job_,
-                          .past_jobs = past_jobs_,
-                          .version = version_,
-                          .mark = mark,
-                          .rule = rule_text_,
-                          .rule_names = rule_names_,
-                          .no_decay = no_decay_};
+  ServerSnapshot snapshot{.job = job_, .past_jobs = past_jobs_, .version = version_, .mark = mark};
   for (const auto& [process, ids] : applied_) snapshot.applied[process] = ids.ranges();
   Tensors values;
   for (const auto& [name, variable] : variables_) {
@@ -595,11 +702,15 @@ void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
                                   .trainable = variable.node().in_arena});
     values.push_back(variable.value(0));
   }
-  if (!rule_names_.empty())
-    for (const auto& [name, value] : rule_->state()) {
-      snapshot.state.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
+  for (const auto& [rule_name, held] : rules_) {
+    ServerSnapshot::Rule& rule =
+        snapshot.rules.emplace_back(ServerSnapshot::Rule{rule_name, held.text, held.names, held.no_decay});
+    if (held.names.empty()) continue;
+    for (const auto& [name, value] : held.rule->state()) {
+      rule.state.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
       values.push_back(value);
     }
+  }
   tables_.write(snapshot, values);
   const std::string beside = snapshot_path_ + ".next";
   write_server_snapshot(beside, snapshot, values);
@@ -621,6 +732,16 @@ bool ParameterServer::restore(uint64_t mark) {
   return false;
 }
 
+namespace {
+
+size_t num_state(const ServerSnapshot& snapshot) {
+  size_t count = 0;
+  for (const ServerSnapshot::Rule& rule : snapshot.rules) count += rule.state.size();
+  return count;
+}
+
+}  // namespace
+
 void ParameterServer::go_on_from(const std::string& path) {
   ServerSnapshot snapshot;
   const Tensors values = read_server_snapshot(path, snapshot);
@@ -629,22 +750,26 @@ void ParameterServer::go_on_from(const std::string& path) {
     const Tensor& value = values.at(next++);
     if (!create(entry, static_cast<const std::byte*>(value.raw()))) variables_.at(entry.name).assign(value);
   }
-  ParameterRequest rule{.text = snapshot.rule, .names = snapshot.no_decay};
-  for (const std::string& name : snapshot.rule_names) {
-    const auto entry = std::ranges::find(snapshot.variables, name, &ParameterEntry::name);
-    if (entry == snapshot.variables.end())
-      throw FileFormatError("no snapshot of a parameter server: its rule is for " + in_quotes(name) +
-                            ", which it does not have");
-    rule.entries.push_back(*entry);
+  tables_.read(snapshot, values, next + num_state(snapshot));
+  rules_.clear();
+  before_.reset();
+  for (const ServerSnapshot::Rule& rule : snapshot.rules) {
+    ParameterRequest request{.rule = rule.name, .text = rule.text, .names = rule.no_decay};
+    for (const std::string& name : rule.variables) {
+      const auto entry = std::ranges::find(snapshot.variables, name, &ParameterEntry::name);
+      if (entry == snapshot.variables.end())
+        throw FileFormatError("no snapshot of a parameter server: its rule is for " + in_quotes(name) +
+                              ", which it does not have");
+      request.entries.push_back(*entry);
+    }
+    if (rule.name.empty()) tables_.add_entries(request);
+    set_rule(request);
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(next);
+    next += rule.state.size();
+    HeldRule& held = rules_.at(rule.name);
+    if (!rule.state.empty()) held.rule->load_state({first, first + std::ssize(rule.state)});
+    held.is_new = false;
   }
-  const size_t tables = next + snapshot.state.size();
-  tables_.read(snapshot, values, tables);
-  tables_.add_entries(rule);
-  if (!rule.text.empty()) set_rule(rule);
-  if (!snapshot.state.empty())
-    rule_->load_state({values.begin() + static_cast<std::ptrdiff_t>(next),
-                       values.begin() + static_cast<std::ptrdiff_t>(tables)});
-  rule_is_new_ = false;
   applied_.clear();
   for (auto& [process, ranges] : snapshot.applied) applied_[process] = AppliedIds(std::move(ranges));
   pieces_.clear();
@@ -661,7 +786,8 @@ void ParameterServer::describe(ParameterReply& reply) const {
                std::to_string(version_) + " exchanges applied, " + std::to_string(repeated_) +
                " came a second time and were dropped" + tables_.describe();
   reply.counts = staleness_;
-  reply.names = rule_names_;
+  for (const auto& [name, held] : rules_)
+    reply.names.insert(reply.names.end(), held.names.begin(), held.names.end());
   reply.number = began_with_ ? static_cast<double>(*began_with_) : -1.0;
 }
 

@@ -15,9 +15,11 @@
 #include <nyala/strategies/parameter_server/server_message.h>
 #include <nyala/strategies/parameter_server/applied_ids.h>
 #include <nyala/strategies/parameter_server/held_pieces.h>
+#include <nyala/strategies/parameter_server/held_rule.h>
 #include <nyala/strategies/parameter_server/parameter_transport.h>
 #include <nyala/strategies/parameter_server/row_tables.h>
 #include <nyala/strategies/parameter_server/server_rule.h>
+#include <nyala/strategies/parameter_server/step_before.h>
 
 namespace nyala::detail {
 
@@ -50,25 +52,34 @@ class ParameterServer final : public ParameterService {
   void belong_to(uint64_t job);
   void forget();
   ParameterReply carry_out(const ParameterRequest& request, Bytes& payload, ParameterAnswer& answer);
+  /// Of synchronous training.
+  void carry_out_in_step(const ParameterRequest& request, Bytes& payload, ParameterReply& reply);
   void carry_out_on_tables(const ParameterRequest& request, Bytes& payload, ParameterReply& reply,
                            ParameterAnswer& answer);
   const Variable& known(const ParameterEntry& entry) const;
   Variables known(const std::vector<ParameterEntry>& entries) const;
   bool create(const ParameterEntry& entry, const std::byte* value);
   bool set_rule(const ParameterRequest& request);
-  ServerRule& rule() const;
+  HeldRule& rule(const std::string& name);
+  void set_rate(const ParameterRequest& request);
   void exchange(const ParameterRequest& request, const Bytes& payload);
   bool commit(const StepPiece& any);
+  bool commit_part(const StepPiece& any);
+  /// All of its pieces at once; false where some are missing.
+  bool apply_pieces(const StepPiece& any);
+  /// A later attempt than the one that has changed something begins with what there was before that.
+  void follow(const StepPiece& any);
+  double parts_of(const StepPiece& any) const;
+  void keep_before(const StepPiece& any);
   /// Gradients of a variable from one place or from several, which are added in their order.
   using Gradients = std::vector<std::vector<const std::byte*>>;
   void apply(UpdateRule& update, const Variables& active, const Gradients& gradients);
   void gather(const Variable& variable, std::vector<const std::byte*> gradients, bool adds);
-  void check_has_rule(const ParameterEntry& entry) const;
   void count(uint64_t staleness);
   void assign(const ParameterRequest& request, const Bytes& payload);
   void answer_values(const Variables& variables, ParameterAnswer& answer);
   static void answer_bytes(Bytes bytes, ParameterAnswer& answer);
-  void answer_state(ParameterReply& reply, ParameterAnswer& answer);
+  void answer_state(const std::string& rule, ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
   SnapshotState snapshot(const ParameterRequest& request);
   /// `keeps_last`: the one before stays, too.
@@ -88,19 +99,16 @@ class ParameterServer final : public ParameterService {
   std::condition_variable stopped_changed_;
   std::shared_ptr<ParameterStore> store_;
   std::map<std::string, Variable, std::less<>> variables_;
-  std::unique_ptr<ServerRule> rule_;
-  bool rule_is_new_ = false;  // nothing was applied by it yet
-  std::string rule_text_;
-  std::vector<std::string> rule_names_;  // in the order of the rule's variables
-  std::set<std::string> has_rule_;       // the same names
-  std::vector<std::string> no_decay_;
+  std::map<std::string, HeldRule> rules_;      // by name; compile()'s has none
+  std::map<std::string, double> first_rates_;  // of rules that are not there yet
   RowTables tables_;
   uint64_t job_ = 0;  // 0: no chief has come
   std::set<uint64_t> past_jobs_;
   uint64_t version_ = 0;
   std::map<uint64_t, AppliedIds> applied_;  // by process
   HeldPieces pieces_;
-  std::vector<uint64_t> staleness_;  // exchanges by it; the last count is of all that were staler
+  std::optional<StepBefore> before_;  // of a step that changes several times, until commit
+  std::vector<uint64_t> staleness_;   // exchanges by it; the last count is of all that were staler
   uint64_t repeated_ = 0;
   bool has_committed_ = false;  // a step of a synchronous training
   std::optional<uint64_t> began_with_,

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/parameter_server/chief_of_functions.h>
@@ -47,6 +48,30 @@ class ParameterServerJob : public std::enable_shared_from_this<ParameterServerJo
   Place place = {};
   /// The optimizer by which servers apply what functions of this process give them; empty: none has yet.
   std::weak_ptr<const void> served_optimizer;
+  /// A model's own, whose gradients its train_step() applies.
+  struct OwnOptimizer {
+    std::weak_ptr<const void> optimizer;
+    std::string rule;  // its name at the servers
+    bool is_given = false;
+  };
+  std::vector<OwnOptimizer> own_optimizers;
+
+  bool is_synchronous() const;
+  /// What a loop of the program's own speaks by, in which the chief is rank 0 and worker i rank i + 1; null
+  /// where the job is not synchronous. The first call waits for all processes. Throws InvalidArgumentError
+  /// where they have different numbers of replicas.
+  std::shared_ptr<ProcessExchange> loop(int local_replicas);
+  /// An optimizer whose gradients such a loop applies.
+  struct LoopOptimizer {
+    std::weak_ptr<const void> optimizer;
+    std::string rule;
+    double rate = 0.0;          // as servers know it
+    uint64_t times_loaded = 0;  // likewise
+    bool has_applied = false;   // since its state came here
+  };
+  std::vector<LoopOptimizer> loop_optimizers;
+  /// The state of these comes here; set by who knows optimizers.
+  std::function<void()> take_loop_optimizers;
   /// A worker's strategy: its replicas are those of a piece among all pieces of a step, which speak by what
   /// is given; null: they are alone again.
   std::function<void(std::shared_ptr<ProcessExchange>)> take_part;
@@ -66,6 +91,7 @@ class ParameterServerJob : public std::enable_shared_from_this<ParameterServerJo
   WorkerFunctions functions_;
   Times times_ = {};
   uint64_t trainings_ = 0;
+  std::shared_ptr<ProcessExchange> loop_;
   std::map<std::string, uint64_t> files_;  // how often a worker has come to each
 };
 

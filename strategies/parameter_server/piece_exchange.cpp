@@ -72,11 +72,18 @@ void unpack_tensors(std::span<const std::byte> bytes, const Tensor& like, std::s
 
 std::vector<Bytes> PieceExchange::meet(std::span<const std::byte> own, std::string_view what) {
   if (!is_over_) {
-    auto brought = chief_.meet(training_, piece_, meetings_++, std::string(what), own);
+    auto brought = meet_(meetings_++, std::string(what), own);
     if (brought) return std::move(*brought);
     is_over_ = true;
   }
   throw CommunicationError(std::string(what) + ": the step is over, or was begun again for a lost worker");
+}
+
+void PieceExchange::abort(const std::string& reason) noexcept {
+  try {
+    if (tell_) tell_(reason);
+  } catch (...) {  // the chief is gone
+  }
 }
 
 std::vector<Bytes> PieceExchange::meet_alike(std::span<const std::byte> own, std::string_view what) {

@@ -1,19 +1,29 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <nyala/backend/runtime/process_exchange.h>
-#include <nyala/strategies/parameter_server/coordinator_client.h>
+#include <nyala/strategies/parameter_server/coordinator_message.h>
 
 namespace nyala::detail {
 
-/// What the workers of one synchronous step say to each other, by way of the chief: ranks are pieces of the
-/// batch, whoever computes them.
+/// What the workers of one synchronous step, or all processes of a loop, say to each other by way of the
+/// chief: ranks are pieces of the batch, whoever computes them.
 class PieceExchange final : public ProcessExchange {
  public:
-  PieceExchange(CoordinatorClient& chief, uint64_t training, const StepPiece& piece, int local_replicas)
-      : chief_(chief), training_(training), piece_(piece), local_replicas_(local_replicas) {}
+  using Bytes = std::vector<std::byte>;
+  /// What all pieces bring to meeting `number`, in their order; nothing where the step is over.
+  using Meet = std::function<std::optional<std::vector<Bytes>>(uint64_t number, const std::string& what,
+                                                               std::span<const std::byte> own)>;
+  /// `tell` the others why this one ends; empty: they learn of it from the chief.
+  PieceExchange(Meet meet, const StepPiece& piece, int local_replicas,
+                std::function<void(const std::string& reason)> tell = {})
+      : meet_(std::move(meet)), tell_(std::move(tell)), piece_(piece), local_replicas_(local_replicas) {}
 
   /// The step ended without this piece, or was begun again: what the worker computes of it is of no use.
   bool is_over() const { return is_over_; }
@@ -28,18 +38,16 @@ class PieceExchange final : public ProcessExchange {
   void all_numbers(std::span<const int64_t> own, std::span<int64_t> all, std::string_view what) override;
   void broadcast(const Tensor& value, std::string_view what) override;
   void agree(uint64_t number, std::string_view what) override;
-  /// The others learn of it from the chief.
-  void abort(const std::string&) noexcept override {}
+  void abort(const std::string& reason) noexcept override;
 
  private:
-  using Bytes = std::vector<std::byte>;
   /// What each piece brings. Throws CommunicationError where the step is over.
   std::vector<Bytes> meet(std::span<const std::byte> own, std::string_view what);
   /// The same where all bring as many bytes.
   std::vector<Bytes> meet_alike(std::span<const std::byte> own, std::string_view what);
 
-  CoordinatorClient& chief_;
-  const uint64_t training_;
+  const Meet meet_;
+  const std::function<void(const std::string&)> tell_;
   const StepPiece piece_;
   const int local_replicas_;
   uint64_t meetings_ = 0;

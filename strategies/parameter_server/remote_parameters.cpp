@@ -25,6 +25,7 @@ namespace nyala::detail {
 
 namespace {
 
+constexpr uint64_t kStepsOfLoops = uint64_t{1} << 61;  // behind those that a chief begins
 constexpr uint64_t kExchangesOfBatches = uint64_t{1} << 62;
 constexpr int64_t kNextStepOfFunction = int64_t{1} << 40;  // more than there are functions
 
@@ -161,7 +162,7 @@ void RemoteParameters::ask(Asking& asking, bool all, bool brings_values) {
     ask_all(asking, all, brings_values);
   } catch (const CommunicationError&) {
     if (!is_cancelled_) throw;
-    throw PeerLostError("ParameterServerStrategy: the chief is gone, and the parameter servers end with it");
+    throw PeerLostError("ParameterServerStrategy: the chief is gone, and the job with it");
   }
 }
 
@@ -267,8 +268,20 @@ bool RemoteParameters::publish() {
 void RemoteParameters::pull() {
   Asking asking = this->asking(ParameterCallKind::pull);
   for (const auto& [known, variable] : living()) add(asking, *known, variable);
+  if (meet_)
+    for (Asked& asked : asking) asked.request.piece = piece_;
   ask(asking);
+  if (meet_ && !is_loop_step_) check_is_first(asking);
   take_values(asking);
+}
+
+/// Another worker may have the same piece, and be further.
+void RemoteParameters::check_is_first(const Asking& asking) {
+  piece_is_lost_ = std::ranges::any_of(asking, [this](const Asked& asked) {
+    return !asked.request.entries.empty() && asked.reply.number != static_cast<double>(piece_.part);
+  });
+  if (piece_is_lost_)
+    throw CommunicationError("parameter servers: another worker is further with this piece of a step");
 }
 
 void RemoteParameters::take_values(const Asking& asking) {
@@ -305,25 +318,29 @@ void RemoteParameters::write(Known& known, const Variable& variable, const Varia
   known.written = node.written();
 }
 
-void RemoteParameters::set_rule(const std::string& text, const std::vector<std::string>& no_decay,
-                                const Variables& variables, bool if_none) {
+bool RemoteParameters::set_rule(const RuleOfServers& rule, bool if_none) {
   Asking asking = this->asking(ParameterCallKind::set_rule);
-  for (const Variable& variable : variables)
+  for (const Variable& variable : rule.variables)
     if (is_remote_table(variable.node()))
       tables_->name(asking, variable.node());
     else
       add(asking, known(variable), variable);
   for (Asked& asked : asking) {
-    asked.request.text = text;
-    asked.request.names = no_decay;
+    asked.request.rule = rule.name;
+    asked.request.text = rule.text;
+    asked.request.names = rule.no_decay;
     asked.request.id = if_none ? 1 : 0;
   }
   ask(asking, true);
+  return std::ranges::any_of(asking, [](const Asked& asked) { return asked.reply.number != 0.0; });
 }
 
-void RemoteParameters::set_learning_rate(double rate) {
+void RemoteParameters::set_learning_rate(double rate, const std::string& rule) {
   Asking asking = this->asking(ParameterCallKind::set_rate);
-  for (Asked& asked : asking) asked.request.number = rate;
+  for (Asked& asked : asking) {
+    asked.request.number = rate;
+    asked.request.rule = rule;
+  }
   ask(asking, true);
 }
 
@@ -361,13 +378,16 @@ void take_common_state(Tensor& state, const Tensor& of_server) {
 
 }  // namespace
 
-RemoteParameters::RuleState RemoteParameters::rule_state() {
+RemoteParameters::RuleState RemoteParameters::rule_state(const std::string& name) {
   Asking asking = this->asking(ParameterCallKind::state);
+  for (Asked& asked : asking) asked.request.rule = name;
   ask(asking, true);
   RuleState rule;
   std::map<std::string, std::map<int, Tensor>> parts;
+  std::set<std::string> names;
   for (const Asked& asked : asking) {
     if (rule.text.empty()) rule.text = asked.reply.text;
+    names.insert(asked.reply.names.begin(), asked.reply.names.end());
     const std::byte* value = asked.received.data();
     for (const ParameterEntry& entry : asked.reply.entries) {
       Tensor tensor = Tensor::empty(entry.shape, entry.dtype, Device{});
@@ -385,6 +405,9 @@ RemoteParameters::RuleState RemoteParameters::rule_state() {
     rule.tensors[name] =
         pieces.size() == 1 || pieces[0].rank() == 0 ? pieces[0] : ops::concatenate(pieces, 0);
   }
+  for (const auto& [known, variable] : living())
+    if (names.contains(name_of_part(*known, placement_.parts_of(known->number)[0])))
+      rule.variables.push_back(variable);
   return rule;
 }
 
@@ -413,8 +436,10 @@ Tensor RemoteParameters::part_of_state(const std::map<std::string, Tensor>& stat
   return whole->second.rows(place->part->rows.first, place->part->rows.count);
 }
 
-void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& state, bool if_new) {
+void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& state, bool if_new,
+                                       const std::string& rule) {
   Asking have = this->asking(ParameterCallKind::state), asking = this->asking(ParameterCallKind::load_state);
+  for (Asked& asked : have) asked.request.rule = rule;
   ask(have, true);
   for (size_t server = 0; server < have.size(); ++server)
     for (const ParameterEntry& entry : have[server].reply.entries) {
@@ -425,12 +450,16 @@ void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& stat
       asking[server].request.entries.push_back(entry);
       asking[server].sent.push_back(bytes_of_tensor(value));
     }
-  for (Asked& asked : asking) asked.request.id = if_new ? 1 : 0;
+  for (Asked& asked : asking) {
+    asked.request.id = if_new ? 1 : 0;
+    asked.request.rule = rule;
+  }
   ask(asking);
-  tables_->set_step(state);
+  if (rule.empty()) tables_->set_step(state);
 }
 
 void RemoteParameters::take_share(const StepPiece& piece, int64_t global_rows) {
+  rows_of_step_ = global_rows;
   const std::vector<double> equal(static_cast<size_t>(piece.pieces), 1.0);
   const RowRange mine = split_rows(equal, global_rows)[static_cast<size_t>(piece.piece)];
   for (const auto& [known, variable] : living()) {
@@ -459,12 +488,43 @@ std::pair<uint64_t, uint64_t> RemoteParameters::next_exchange() {
   return {process_, ++own_exchanges_};
 }
 
-void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule, const Variables& active) {
+bool RemoteParameters::has_new_state(const Known& known, const Variable& variable) const {
+  return !variable.node().in_arena && variable.node().written() != known.written;
+}
+
+void RemoteParameters::add_state(Asking& asking, Known& known, const Variable& variable, Tensors& changes) {
   const bool is_piece = piece_.id != 0;
-  if (is_piece && std::exchange(piece_is_pushed_, true))
-    throw StateError(
-        "ParameterServerStrategy: train_step applies gradients a second time in a step; synchronous training "
-        "applies them once for each batch: all in one call, or leave synchronous out");
+  if (!is_piece) check_can_be_added(variable);
+  changes.push_back(is_piece ? value_here(variable) : ops::subtract(value_here(variable), known.base));
+  add(asking, known, variable, Sends::value, changes.back());
+  if (!is_piece || !is_sum_over_replicas(variable)) return;
+  for (Asked& asked : asking)
+    for (size_t i = 0; i < asked.places.size(); ++i)
+      asked.request.entries[i].is_share |= asked.places[i].first == &known;
+}
+
+namespace {
+
+/// Ends the step of a loop, also where it fails.
+class EndOfLoopStep {
+ public:
+  EndOfLoopStep(RemoteParameters& parameters, bool is_one) : parameters_(parameters), is_one_(is_one) {}
+  ~EndOfLoopStep() {
+    if (is_one_) parameters_.set_piece({});
+  }
+  EndOfLoopStep(const EndOfLoopStep&) = delete;
+  EndOfLoopStep& operator=(const EndOfLoopStep&) = delete;
+
+ private:
+  RemoteParameters& parameters_;
+  const bool is_one_;
+};
+
+}  // namespace
+
+void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule, const Variables& active) {
+  const EndOfLoopStep end(*this, is_loop_step_);
+  const bool is_piece = piece_.id != 0;
   Asking asking = this->asking(is_piece ? ParameterCallKind::push_piece : ParameterCallKind::exchange);
   Tensors changes;
   const std::set<const VariableNode*> updated = nodes_of(of_rule), pushed = nodes_of(active);
@@ -473,26 +533,74 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
     if (pushed.contains(&variable.node())) {
       changes.push_back(store.gradient(store.sum_place(0), variable).to(Device{}));
       add(asking, *known, variable, Sends::gradient, changes.back());
-    } else if (!variable.node().in_arena && variable.node().written() != known->written) {
-      if (!is_piece) check_can_be_added(variable);
-      changes.push_back(is_piece ? value_here(variable) : ops::subtract(value_here(variable), known->base));
-      add(asking, *known, variable, Sends::value, changes.back());
-      if (is_piece && is_sum_over_replicas(variable))
-        for (Asked& asked : asking)
-          for (size_t i = 0; i < asked.places.size(); ++i)
-            asked.request.entries[i].is_share |= asked.places[i].first == known;
+    } else if (has_new_state(*known, variable)) {
+      add_state(asking, *known, variable, changes);
     } else if (!is_piece) {
       add(asking, *known, variable);
     }
   }
-  if (is_piece) {
-    for (Asked& asked : asking) asked.request.piece = piece_;
-    return ask(asking, true);
-  }
+  for (Asked& asked : asking) asked.request.rule = rule_;
+  if (is_piece) return push_piece(asking);
   const RemoteTables::Pushed rows = tables_->push(asking);
-  number(asking);
-  ask(asking);
-  take_values(asking);
+  carry_out(asking);
+}
+
+void RemoteParameters::push_state() {
+  const bool is_piece = piece_.id != 0;
+  Asking asking = this->asking(is_piece ? ParameterCallKind::push_piece : ParameterCallKind::exchange);
+  Tensors changes;
+  for (const auto& [known, variable] : living())
+    if (has_new_state(*known, variable)) add_state(asking, *known, variable, changes);
+  if (changes.empty()) return;
+  is_piece ? push_piece(asking) : carry_out(asking);
+}
+
+void RemoteParameters::carry_out(Asking& exchange) {
+  number(exchange);
+  ask(exchange);
+  take_values(exchange);
+}
+
+void RemoteParameters::set_piece(const StepPiece& piece, std::function<void()> meet) {
+  piece_ = piece;
+  meet_ = std::move(meet);
+  piece_is_pushed_ = piece_is_lost_ = is_loop_step_ = false;
+}
+
+void RemoteParameters::begin_loop_step(const StepPiece& place, std::function<void()> meet) {
+  StepPiece piece = place;
+  piece.id = kStepsOfLoops + ++loop_steps_;
+  set_piece(piece, std::move(meet));
+  is_loop_step_ = true;
+}
+
+void RemoteParameters::push_piece(Asking& exchange) {
+  if (!meet_ && std::exchange(piece_is_pushed_, true))
+    throw StateError("ParameterServerStrategy: a step of fit() applies gradients a second time");
+  for (Asked& asked : exchange) asked.request.piece = piece_;
+  ask(exchange, true);
+  if (meet_) commit_part();
+}
+
+// Whoever is first does it, for all. Nothing more changes there before all have come here again.
+void RemoteParameters::commit_part() {
+  meet_();
+  if (is_loop_step_) {
+    if (!commit(piece_))
+      throw CommunicationError(
+          "parameter servers: one was started again, and has lost what a loop of the program's own had "
+          "trained; begin it anew from a checkpoint");
+    return pull();
+  }
+  Asking asking = this->asking(ParameterCallKind::commit_part);
+  for (Asked& asked : asking) asked.request.piece = piece_;
+  ask(asking, true);
+  piece_is_lost_ = std::ranges::any_of(asking, [](const Asked& asked) { return asked.reply.number == 0.0; });
+  if (piece_is_lost_)
+    throw CommunicationError("parameter servers: one was started again, and has lost gradients of a step");
+  ++piece_.part;
+  pull();
+  take_share(piece_, rows_of_step_);
 }
 
 void RemoteParameters::number(Asking& exchange) {
@@ -502,23 +610,6 @@ void RemoteParameters::number(Asking& exchange) {
     exchange[server].request.id = id;
     exchange[server].request.seen = versions_[server];
   }
-}
-
-void RemoteParameters::push_changes() {
-  Asking asking = this->asking(ParameterCallKind::exchange);
-  Tensors changes;
-  for (const auto& [known, variable] : living()) {
-    if (variable.node().in_arena || variable.node().written() == known->written) continue;
-    check_can_be_added(variable);
-    changes.push_back(ops::subtract(value_here(variable), known->base));
-    add(asking, *known, variable, Sends::value, changes.back());
-  }
-  if (!changes.empty()) {
-    number(asking);
-    ask(asking);
-    take_values(asking);
-  }
-  publish();
 }
 
 UpdateRule& RemoteParameters::remote(UpdateRule& rule, ParameterStore& store) {

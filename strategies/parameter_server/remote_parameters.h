@@ -65,21 +65,33 @@ class RemoteParameters {
   /// All values become those of the servers.
   void pull();
 
-  /// From now on gradients are applied by the rule that `text` stands for. The same one as before keeps its
-  /// state; where there is another one `if_none` throws StateError.
-  void set_rule(const std::string& text, const std::vector<std::string>& no_decay, const Variables& variables,
-                bool if_none = false);
-  void set_learning_rate(double rate);
+  /// Servers have several rules, by their names: that of compile()'s optimizer has none, those of a model's
+  /// own optimizers have.
+  struct RuleOfServers {
+    std::string text;  ///< of what reads rules
+    std::vector<std::string> no_decay = {};
+    Variables variables = {};
+    std::string name = {};
+  };
+  /// From now on gradients are applied by that rule. The same one as before keeps its state; where there is
+  /// another one `if_none` throws StateError. Whether some server did not have it.
+  bool set_rule(const RuleOfServers& rule, bool if_none = false);
+  /// Of a rule that has a name: also before it is there.
+  void set_learning_rate(double rate, const std::string& rule = {});
   struct RuleState {
     std::string text;                       ///< of set_rule(); "": nobody has said one
     std::map<std::string, Tensor> tensors;  ///< its own, of all servers, by name
+    Variables variables;                    ///< those that were made here, in the order in which they were
   };
-  RuleState rule_state();
-  /// Variables that the servers' rule changes, and nobody has made here.
+  RuleState rule_state(const std::string& rule = {});
+  /// Variables that the servers' rules change, and nobody has made here.
   std::vector<std::string> foreign_variables();
   /// Gives each server those of them that it has.
   /// `if_new`: to servers alone that have not applied anything by their rule yet.
-  void load_rule_state(const std::map<std::string, Tensor>& state, bool if_new = false);
+  void load_rule_state(const std::map<std::string, Tensor>& state, bool if_new = false,
+                       const std::string& rule = {});
+  /// By which exchanges from now on apply gradients.
+  void use_rule(const std::string& name) { rule_ = name; }
 
   /// Until the end (0) exchanges are those of that batch, by its number of all processes: where another one
   /// trains it again the same ones, counted once.
@@ -89,8 +101,17 @@ class RemoteParameters {
   void set_function(uint64_t id) { function_ = id, function_exchanges_ = 0; }
   uint64_t function() const { return function_; }
   /// Until the end (no piece) the one exchange is that of a piece of a synchronous step: it gives gradients
-  /// and state to the servers, and nothing changes here or there before commit().
-  void set_piece(const StepPiece& piece) { piece_ = piece, piece_is_pushed_ = false; }
+  /// and state to the servers, and nothing changes here or there before commit(). With `meet` there may be
+  /// several: it waits until all pieces have come as far, then what they brought takes effect, until commit()
+  /// for as long as the attempt goes on, and the values come here.
+  void set_piece(const StepPiece& piece, std::function<void()> meet = {});
+  bool is_in_step() const { return piece_.id != 0; }
+  /// The next exchange is that of this process, which is rank `place.piece`, in a loop that all run: as a
+  /// piece of a step which that exchange begins and ends. `meet` as in set_piece().
+  void begin_loop_step(const StepPiece& place, std::function<void()> meet);
+  /// Whether exchanges of the piece came to nothing: a server had lost what was pushed, or another worker
+  /// that has the same piece was further.
+  bool piece_is_lost() const { return piece_is_lost_; }
   /// Before a piece of a batch of so many rows: of variables that are sums over replicas this process keeps
   /// the piece's share alone, its rows of those that have a row for each of the batch.
   void take_share(const StepPiece& piece, int64_t global_rows);
@@ -104,9 +125,11 @@ class RemoteParameters {
   /// those of the servers.
   void exchange(ParameterStore& store, const Variables& of_rule, const Variables& active);
 
-  /// What was assigned here since the values came, outside of exchanges: to variables that are not trained it
-  /// is added on the servers, of others it is the value.
-  void push_changes();
+  /// What was assigned to variables that are not trained since the values came, outside of exchanges: as an
+  /// exchange without gradients; none where nothing was.
+  void push_state();
+  /// The same, then values that were assigned to others.
+  void push_changes() { push_state(), publish(); }
 
   /// The rule that stands for `rule` in a step here: its update is exchange().
   UpdateRule& remote(UpdateRule& rule, ParameterStore& store);
@@ -166,6 +189,12 @@ class RemoteParameters {
   void ask_all(Asking& asking, bool all, bool brings_values);
   std::unique_ptr<ParameterCall> start(size_t server, Asked& asked, std::chrono::milliseconds timeout);
   void number(Asking& exchange);
+  bool has_new_state(const Known& known, const Variable& variable) const;
+  void add_state(Asking& asking, Known& known, const Variable& variable, Tensors& changes);
+  void carry_out(Asking& exchange);
+  void push_piece(Asking& exchange);
+  void commit_part();
+  void check_is_first(const Asking& asking);
   void take_values(const Asking& asking);
   static void write(Known& known, const Variable& variable, const VariablePart& part, const std::byte* value);
   /// What a tensor of a server's rule belongs to.
@@ -185,7 +214,12 @@ class RemoteParameters {
   uint64_t own_exchanges_ = 0;
   uint64_t batch_ = 0, batch_exchanges_ = 0, function_ = 0, function_exchanges_ = 0;
   StepPiece piece_;  // id 0: exchanges are none
-  bool piece_is_pushed_ = false;
+  std::function<void()> meet_;
+  bool is_loop_step_ = false;  // the piece is that of a loop
+  uint64_t loop_steps_ = 0;
+  bool piece_is_pushed_ = false, piece_is_lost_ = false;
+  int64_t rows_of_step_ = 0;        // of which a share was taken
+  std::string rule_;                // of exchanges
   std::vector<uint64_t> versions_;  // by server: of the values here
   std::vector<uint64_t> lives_;     // by server; 0: never asked
   ShardPlacement placement_;

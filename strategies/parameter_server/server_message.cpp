@@ -9,7 +9,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kParameterForm = 0x4e790104;
+constexpr uint32_t kParameterForm = 0x4e790105;
 constexpr std::string_view kWho = "parameter server: ";
 
 void write_numbers(MessageWriter& out, const std::vector<uint64_t>& numbers) {
@@ -86,6 +86,7 @@ void write_piece(MessageWriter& out, const StepPiece& piece) {
   out.number(piece.attempt);
   out.number(static_cast<uint32_t>(piece.piece));
   out.number(static_cast<uint32_t>(piece.pieces));
+  out.number(piece.part);
 }
 
 StepPiece read_piece(MessageReader& in) {
@@ -94,6 +95,7 @@ StepPiece read_piece(MessageReader& in) {
   if (pieces > StepPiece::kMost || index > pieces) in.fail("a piece that no step has");
   piece.piece = static_cast<int>(index);
   piece.pieces = static_cast<int>(pieces);
+  piece.part = in.number<int64_t>();
   return piece;
 }
 
@@ -133,6 +135,7 @@ std::string encode(const ParameterRequest& request) {
   out.number(request.id);
   out.number(request.seen);
   write_piece(out, request.piece);
+  out.text(request.rule, kMaxParameterName, "a rule");
   out.number(std::bit_cast<uint64_t>(request.number));
   out.text(request.text, kMaxParameterText, "a text");
   write_names(out, request.names);
@@ -162,6 +165,7 @@ ParameterRequest decode_parameter_request(std::string_view bytes) {
   request.id = in.number<uint64_t>();
   request.seen = in.number<uint64_t>();
   request.piece = read_piece(in);
+  request.rule = in.text(kMaxParameterName);
   request.number = std::bit_cast<double>(in.number<uint64_t>());
   request.text = in.text(kMaxParameterText);
   request.names = read_names(in);

@@ -19,10 +19,12 @@ enum class ParameterCallKind : uint8_t {
   find,    ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
   create,  ///< a variable with its first value; where there is one already that one stays
   /// `text` says how gradients are applied to the entries from now on. Where another one does so already and
-  /// `id` is not 0 it is refused.
+  /// `id` is not 0 it is refused. The answer's `number` is 0 where the same one did so before.
   set_rule,
   set_rate,  ///< its learning rate becomes `number`
-  pull,      ///< values of the entries
+  /// Values of the entries. With a `piece` an attempt before its own is undone; the answer's `number` is how
+  /// many parts its own has made, below 0 where the step is over.
+  pull,
   /// Gradients of the trainable entries and what is added to the others, of those that are `is_there`;
   /// applied all or not at all, once for each `id` of a process. The answer brings the values of all entries.
   exchange,
@@ -30,8 +32,12 @@ enum class ParameterCallKind : uint8_t {
   /// pieces. Nothing changes before commit.
   push_piece,
   /// The pieces of the attempt that `piece` is one of are summed in their order and applied, once for each
-  /// step; the answer's `number` is 0 where some are not there.
+  /// step; the answer's `number` is 0 where some are not there. After commit_part of the same attempt: what
+  /// was applied stays.
   commit,
+  /// The same for part `piece.part` of a step that applies gradients several times: undone where the step is
+  /// begun again before commit.
+  commit_part,
   /// All becomes what it was in the snapshot of mark `id`; the answer's `number` is 0 where there is none.
   restore,
   assign,      ///< values that replace those of the entries
@@ -84,6 +90,7 @@ struct ParameterRequest {
   /// of the server that has what the mark stands for; another one writes none, and 0 is any.
   uint64_t seen = 0;
   StepPiece piece = {};
+  std::string rule = {};  ///< which of the server's rules is meant: the name that set_rule gave it
   double number = 0.0;
   std::string text = {};
   std::vector<std::string> names = {};  ///< of set_rule: what has no weight decay
@@ -97,7 +104,7 @@ struct ParameterReply {
   std::string text = {};
   std::vector<ParameterEntry> entries = {};
   std::vector<uint64_t> counts = {};    ///< of describe: exchanges by staleness
-  std::vector<std::string> names = {};  ///< of describe: the variables that the rule changes
+  std::vector<std::string> names = {};  ///< of describe, state: the variables that the rules change, the rule
 };
 
 /// The most that a message may have; a decoder takes no more, whatever a message says.

@@ -16,7 +16,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kServerSnapshotForm = 0x4e790303;
+constexpr uint32_t kServerSnapshotForm = 0x4e790304;
 constexpr std::string_view kSnapshotWho = "snapshot: ";
 constexpr size_t kMaxSnapshotHeader = size_t{256} << 20, kMaxSnapshotRanges = size_t{1} << 24,
                  kMaxRuleText = 2 * kMaxParameterText;
@@ -29,9 +29,14 @@ std::string header_of(const ServerSnapshot& snapshot) {
   for (const uint64_t job : snapshot.past_jobs) out.number(job);
   out.number(snapshot.version);
   out.number(snapshot.mark);
-  out.text(snapshot.rule, kMaxParameterText, "a rule");
-  write_names(out, snapshot.rule_names);
-  write_names(out, snapshot.no_decay);
+  out.count(snapshot.rules.size(), kMaxParameterEntries, "rules");
+  for (const ServerSnapshot::Rule& rule : snapshot.rules) {
+    out.text(rule.name, kMaxParameterName, "the name of a rule");
+    out.text(rule.text, kMaxParameterText, "a rule");
+    write_names(out, rule.variables);
+    write_names(out, rule.no_decay);
+    write_entries(out, rule.state);
+  }
   out.count(snapshot.applied.size(), kMaxSnapshotRanges, "processes");
   for (const auto& [process, ranges] : snapshot.applied) {
     out.number(process);
@@ -42,7 +47,6 @@ std::string header_of(const ServerSnapshot& snapshot) {
     }
   }
   write_entries(out, snapshot.variables);
-  write_entries(out, snapshot.state);
   write_entries(out, snapshot.tables);
   out.count(snapshot.table_rules.size(), kMaxParameterEntries, "rules of tables");
   for (const std::string& rule : snapshot.table_rules) out.text(rule, kMaxRuleText, "a rule");
@@ -63,9 +67,14 @@ void read_header(std::string_view bytes, ServerSnapshot& snapshot) {
     snapshot.past_jobs.insert(in.number<uint64_t>());
   snapshot.version = in.number<uint64_t>();
   snapshot.mark = in.number<uint64_t>();
-  snapshot.rule = in.text(kMaxParameterText);
-  snapshot.rule_names = read_names(in);
-  snapshot.no_decay = read_names(in);
+  for (uint32_t left = in.count(kMaxParameterEntries); left > 0; --left) {
+    ServerSnapshot::Rule& rule = snapshot.rules.emplace_back();
+    rule.name = in.text(kMaxParameterName);
+    rule.text = in.text(kMaxParameterText);
+    rule.variables = read_names(in);
+    rule.no_decay = read_names(in);
+    rule.state = read_entries(in);
+  }
   for (uint32_t processes = in.count(kMaxSnapshotRanges); processes > 0; --processes) {
     auto& ranges = snapshot.applied[in.number<uint64_t>()];
     for (uint32_t left = in.count(kMaxSnapshotRanges); left > 0; --left) {
@@ -74,7 +83,6 @@ void read_header(std::string_view bytes, ServerSnapshot& snapshot) {
     }
   }
   snapshot.variables = read_entries(in);
-  snapshot.state = read_entries(in);
   snapshot.tables = read_entries(in);
   for (uint32_t left = in.count(kMaxParameterEntries); left > 0; --left)
     snapshot.table_rules.push_back(in.text(kMaxRuleText));
@@ -152,12 +160,14 @@ Tensors read_server_snapshot(const std::string& path, ServerSnapshot& snapshot) 
   } catch (const CommunicationError& error) {
     file.fail(error.what());
   }
-  if (payload_bytes(snapshot.variables) + payload_bytes(snapshot.state) + payload_bytes(snapshot.tables) +
-          kBackBytes !=
-      file.left())
-    file.fail("its tensors do not fill it");
+  std::vector<const std::vector<ParameterEntry>*> tensors = {&snapshot.variables};
+  for (const ServerSnapshot::Rule& rule : snapshot.rules) tensors.push_back(&rule.state);
+  tensors.push_back(&snapshot.tables);
+  uint64_t bytes = kBackBytes;
+  for (const auto* const entries : tensors) bytes += payload_bytes(*entries);
+  if (bytes != file.left()) file.fail("its tensors do not fill it");
   Tensors values;
-  for (const auto* const entries : {&snapshot.variables, &snapshot.state, &snapshot.tables})
+  for (const auto* const entries : tensors)
     for (const ParameterEntry& entry : *entries) {
       values.push_back(Tensor::empty(entry.shape, entry.dtype, Device{}));
       file.take({static_cast<std::byte*>(values.back().raw()), values.back().bytes()});

@@ -18,11 +18,15 @@ struct ServerSnapshot {
   std::set<uint64_t> past_jobs = {};
   uint64_t version = 0;
   uint64_t mark = 0;  ///< the chief's number of it (RangeDispenser::mark())
-  std::string rule = {};
-  std::vector<std::string> rule_names = {}, no_decay = {};
+  struct Rule {
+    std::string name, text;
+    std::vector<std::string> variables = {}, no_decay = {};
+    std::vector<ParameterEntry> state = {};
+  };
+  std::vector<Rule> rules = {};
   /// First and last of each run of exchanges that were applied, by process.
   std::map<uint64_t, std::map<uint64_t, uint64_t>> applied = {};
-  std::vector<ParameterEntry> variables = {}, state = {};
+  std::vector<ParameterEntry> variables = {};
   /// Each table, and behind it without a name its slots and the next update of each row; the texts of their
   /// rules, by table.
   std::vector<ParameterEntry> tables = {};
@@ -31,7 +35,7 @@ struct ServerSnapshot {
   std::vector<std::pair<int64_t, double>> table_rates = {};
 };
 
-/// Writes it beside and renames it. `values` are those of variables, state and tables, and are not copied.
+/// Writes it beside and renames it. `values` are those of variables, rules and tables, and are not copied.
 /// Throws IoError.
 void write_server_snapshot(const std::string& path, const ServerSnapshot& snapshot, const Tensors& values);
 

@@ -89,16 +89,27 @@ std::optional<size_t> SynchronousSteps::piece_for_spare(uint64_t worker) const {
 bool SynchronousSteps::done(uint64_t worker, const StepPiece& given, const std::vector<double>& values,
                             TimePoint now) {
   if (const auto since = since_.find(worker); since != since_.end()) took_[worker] = now - since->second;
-  if (!is_on_ || given.id != id_ || given.attempt != attempt_ || given.pieces != pieces() ||
-      given.piece < 0 || given.piece >= pieces())
-    return false;
-  Piece& piece = pieces_[static_cast<size_t>(given.piece)];
-  piece.holders.erase(worker);
+  Piece* const piece = known(given);
+  if (!piece) return false;
+  piece->holders.erase(worker);
   served_.insert(worker);
-  if (piece.is_done) return false;
-  piece.is_done = true;
-  piece.values = values;
+  if (piece->is_done) return false;
+  piece->is_done = true;
+  piece->values = values;
   return true;
+}
+
+void SynchronousSteps::behind(uint64_t worker, const StepPiece& given) {
+  Piece* const piece = known(given);
+  if (!piece) return;
+  piece->holders.erase(worker);
+  if (!piece->is_done && piece->holders.empty()) begin_again();
+}
+
+SynchronousSteps::Piece* SynchronousSteps::known(const StepPiece& given) {
+  const bool is_there = is_on_ && given.id == id_ && given.attempt == attempt_ && given.pieces == pieces() &&
+                        given.piece >= 0 && given.piece < pieces();
+  return is_there ? &pieces_[static_cast<size_t>(given.piece)] : nullptr;
 }
 
 bool SynchronousSteps::is_complete() const {

@@ -41,6 +41,10 @@ class SynchronousSteps {
   /// With what the piece came to. Whether it counts: the first of the attempt that goes on.
   bool done(uint64_t worker, const StepPiece& piece, const std::vector<double>& values, TimePoint now);
 
+  /// The worker cannot compute its piece in this attempt: others have changed the values. Where nobody else
+  /// has it either the step is begun again.
+  void behind(uint64_t worker, const StepPiece& piece);
+
   bool is_on() const { return is_on_; }
   /// All pieces are done.
   bool is_complete() const;
@@ -61,6 +65,8 @@ class SynchronousSteps {
     std::vector<double> values = {};
   };
 
+  /// Null for one of another attempt.
+  Piece* known(const StepPiece& given);
   StepPiece given(size_t piece, uint64_t worker, TimePoint now);
   std::optional<size_t> piece_for(uint64_t worker) const;
   std::optional<size_t> piece_for_spare(uint64_t worker) const;

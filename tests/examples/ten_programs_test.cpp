@@ -133,14 +133,18 @@ TEST_F(TenPrograms, OwnTrainingLoop) {
   EXPECT_GT(common(runs, "epoch 2: .* test accuracy ([0-9.]+)", 0.01), 0.5);
 }
 
-/// The others but the GAN, whose step has two optimizers, and the loop of its own, which is functions there.
+/// The others are like these.
 TEST_F(TenPrograms, TrainByParameterServers) {
   if (!has_processes()) GTEST_SKIP() << "this build has no gRPC or no nyala command";
   expect_the_same_by_servers("own_layers_and_losses", "--epochs 10", "goes on: loss ([0-9.]+)", 0.02);
   expect_the_same_by_servers("unet_shapes", "--pictures 64 --epochs 2", "Epoch 2/2[^]* loss: ([0-9.]+)",
                              0.02);
-  if (has_fashion_mnist())
-    expect_the_same_by_servers("vae", "--rows 256 --epochs 1", "reconstruction: ([0-9.]+)", 0.1);
+  if (!has_fashion_mnist()) return;
+  expect_the_same_by_servers("vae", "--rows 256 --epochs 1", "reconstruction: ([0-9.]+)", 0.1);
+  expect_the_same_by_servers("own_training_loop", "--rows 1280 --epochs 2",
+                             "epoch 2: .* test accuracy ([0-9.]+)", 0.01);
+  expect_the_same_by_servers("gan", "--rows 384 --epochs 2", "Epoch 2/2[^]*discriminator_loss: ([0-9.]+)",
+                             1e-3);
 }
 
 /// Not in two processes: its threads would ask in another order in each.

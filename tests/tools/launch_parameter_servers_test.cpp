@@ -66,9 +66,9 @@ class LaunchParameterServers : public ToolTest {
       EXPECT_LT(one.loss, 1.0);
     }
   }
-  void expect_one_devices_numbers(const ToolRun& result, size_t processes) const {
-    const ToolRun alone =
-        run({"launch", "-n", "1", "--", NYALA_TEST_PROGRAMS "/parameter_worker", "one_device"});
+  void expect_one_devices_numbers(const ToolRun& result, size_t processes,
+                                  const std::string& what = "one_device") const {
+    const ToolRun alone = run({"launch", "-n", "1", "--", NYALA_TEST_PROGRAMS "/parameter_worker", what});
     const std::vector<Said> expected = said_in(alone.out);
     ASSERT_EQ(expected.size(), 1u) << alone.err;
     expect_trained(result, processes);
@@ -97,6 +97,28 @@ TEST_F(LaunchParameterServers, AKilledServerChangesNoNumberOfThoseWhoTrainTogeth
   const ToolRun result = train("together, kill ps 0", 2, 2, "NYALA_SNAPSHOTS=.");
   EXPECT_THAT(result.err, HasSubstr("ps 0 was ended by SIGKILL"));
   expect_one_devices_numbers(result, 3);
+}
+
+/// It dies when its first gradients have changed the servers' values, and the step waits for its second.
+TEST_F(LaunchParameterServers, AWorkerThatDiesInTheMiddleOfAStepChangesNoNumber) {
+  for (const int workers : {1, 2}) {
+    const ToolRun result = train("twice, together, dies", 2, workers);
+    EXPECT_THAT(result.err, HasSubstr("worker 0 was ended by SIGKILL"));
+    expect_one_devices_numbers(result, 3, "twice, one_device");
+  }
+}
+
+TEST_F(LaunchParameterServers, ALoopOfAllGivesOneDevicesNumbers) {
+  expect_one_devices_numbers(train("loop, together", 2, 2), 3, "loop, one_device");
+}
+
+TEST_F(LaunchParameterServers, ALoopEndsWithAProcess) {
+  const ToolRun result = train("loop, together, dies", 2, 2);
+  EXPECT_EQ(result.status, 4);
+  EXPECT_THAT(result.err, ContainsRegex("chief. communication: .*worker 0 is gone"));
+  EXPECT_THAT(result.err, ContainsRegex("worker 1. communication: .*worker 0 is gone"));
+  const ToolRun again = train("loop, together, dies", 2, 2, "", {"--restarts", "10"});
+  expect_one_devices_numbers(again, 3, "loop, one_device");
 }
 
 TEST_F(LaunchParameterServers, AKilledChiefIsKnownAtOnceToThoseWhoTrainTogether) {

@@ -218,9 +218,10 @@ TEST(FitByWorkers, MetricsOfATrainStepAreThoseOfOneDevice) {
   }
 }
 
-/// Gradients are applied twice in a step, by one optimizer or by two.
+/// Gradients are applied twice in a step, by one optimizer or by two; what is between them normalizes.
 struct AppliesTwice : ModelNode {
   Dense first = track("first", Dense(3, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "first"}));
+  BatchNormalization norm = track("norm", BatchNormalization({.name = "norm"}));
   Dense last = track("last", Dense(1, {.kernel_initializer = GlorotUniform({.seed = 5}), .name = "last"}));
   Optimizer second = {};
   explicit AppliesTwice(const Optimizer& other) {
@@ -228,49 +229,125 @@ struct AppliesTwice : ModelNode {
   }
 
   std::string class_name() const override { return "AppliesTwice"; }
-  Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
+  Tensor call(Call& c, const Tensor& x) const override { return last(c, norm(c, first(c, x))); }
   void train_step(ReplicaStep& step, const Batch& batch) override {
     for (const Dense& layer : {first, last}) {
       GradientTape tape;
       const Tensor loss = step.compute_loss(batch, {step.forward(batch.x[0])});
       const Optimizer by = second && layer == last ? second : step.optimizer();
       by.apply_gradients(tape.gradient(loss, layer.trainable_variables()), layer.trainable_variables());
+      if (layer == last) step.track_loss(loss);
     }
   }
 };
 
-std::vector<std::vector<float>> train_twice(const Strategy& strategy, const Optimizer& second = {}) {
+struct TrainedTwice {
+  std::vector<double> losses;
+  std::vector<std::vector<float>> weights, slots;  // slots of the second optimizer
+};
+
+TrainedTwice train_twice(const Strategy& strategy, const Optimizer& second) {
   const auto scope = strategy.scope();
   const Model model = make_model<AppliesTwice>({.name = "twice"}, second);
   model.compile({.optimizer = SGD({.learning_rate = 0.05, .momentum = 0.5}), .loss = "mse"});
-  model.fit(features(40), targets(40), {.batch_size = 8, .epochs = 2, .verbose = 0, .shuffle = false});
-  std::vector<std::vector<float>> weights;
-  for (const Tensor& weight : model.get_weights()) weights.push_back(weight.to_vector<float>());
-  return weights;
+  TrainedTwice trained;
+  for (int fits = 0; fits < 2; ++fits) {
+    const History history =
+        model.fit(features(40), targets(40), {.batch_size = 8, .epochs = 2, .verbose = 0, .shuffle = false});
+    trained.losses.insert(trained.losses.end(), history["loss"].begin(), history["loss"].end());
+  }
+  for (const Tensor& weight : model.get_weights()) trained.weights.push_back(weight.to_vector<float>());
+  if (second && second.node().built())
+    for (const OptimizerVariable& variable : second.node().variables_for_file())
+      trained.slots.push_back(variable.value.astype(DType::float32).to_vector<float>());
+  return trained;
+}
+
+/// `make` gives each process its own second optimizer.
+void expect_the_same_twice(const Case& c, const std::function<Optimizer()>& make) {
+  const TrainedTwice expected = train_twice(OneDeviceStrategy("cpu:0"), make());
+  LocalCluster cluster = cluster_of(c);
+  std::vector<std::future<TrainedTwice>> workers;
+  TrainedTwice of_chief;
+  {
+    const ParameterServerStrategy chief = cluster.chief();
+    for (int i = 0; i < c.workers; ++i)
+      workers.push_back(
+          std::async(std::launch::async, [&] { return train_twice(cluster.worker(), make()); }));
+    of_chief = train_twice(chief, make());
+  }
+  EXPECT_THAT(of_chief.losses, ::testing::Pointwise(::testing::DoubleNear(2e-6), expected.losses));
+  expect_near(of_chief.weights, expected.weights, 5e-6);
+  expect_near(of_chief.slots, expected.slots, 5e-6);
+  for (auto& worker : workers) {
+    const TrainedTwice trained = worker.get();
+    EXPECT_THAT(trained.losses, ::testing::Pointwise(::testing::DoubleNear(2e-6), expected.losses));
+    expect_near(trained.weights, expected.weights, 5e-6);
+  }
 }
 
 TEST(FitByWorkers, GradientsThatAreAppliedTwiceInAStepCountEach) {
-  const auto expected = train_twice(OneDeviceStrategy("cpu:0"));
-  LocalCluster cluster = cluster_of({.servers = 2});
-  const ParameterServerStrategy chief = cluster.chief();
-  auto worker = std::async(std::launch::async, [&] { return train_twice(cluster.worker()); });
-  expect_near(train_twice(chief), expected, 2e-6);
-  expect_near(worker.get(), expected, 2e-6);
+  const auto none = [] { return Optimizer(); };
+  expect_the_same_twice({.servers = 2}, none);
+  expect_the_same_twice({.workers = 3, .servers = 2, .synchronous = true}, none);
 }
 
-TEST(FitByWorkers, WhatASynchronousStepCannotApplyIsRefused) {
-  const auto refusal = [](bool synchronous, const Optimizer& second) {
-    LocalCluster cluster = cluster_of({.synchronous = synchronous});
+TEST(FitByWorkers, AModelHasOptimizersOfItsOwn) {
+  const auto adam = [] { return Optimizer(Adam({.learning_rate = 0.01})); };
+  expect_the_same_twice({.servers = 2}, adam);
+  expect_the_same_twice({.workers = 2, .staleness = 0}, adam);
+  expect_the_same_twice({.workers = 3, .servers = 2, .synchronous = true}, adam);
+  expect_the_same_twice({.workers = 3, .servers = 3, .synchronous = true, .backup_workers = 1}, adam);
+  expect_the_same_twice(
+      {.workers = 2, .servers = 2, .partitioner = FixedShardsPartitioner(2), .synchronous = true},
+      [] { return Optimizer(SGD({.learning_rate = CosineDecay(0.1, 15), .momentum = 0.9})); });
+}
+
+/// What a callback makes of its rate before a worker has brought it holds, too.
+TEST(FitByWorkers, TheRateOfAnOwnOptimizerIsTheChiefs) {
+  const auto trained = [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Optimizer second = SGD({.learning_rate = 0.5});
+    const Model model = make_model<AppliesTwice>({.name = "twice"}, second);
+    model.compile({.optimizer = SGD({.learning_rate = 0.05}), .loss = "mse"});
+    LambdaCallback slower(
+        {.on_epoch_begin = [&](int epoch, Logs&) { second.set_learning_rate(epoch == 0 ? 0.1 : 0.02); }});
+    const History history =
+        model.fit(features(40), targets(40),
+                  {.batch_size = 8, .epochs = 3, .verbose = 0, .callbacks = {slower}, .shuffle = false});
+    return history["loss"];
+  };
+  const std::vector<double> expected = trained(OneDeviceStrategy("cpu:0"));
+  LocalCluster cluster = cluster_of({.synchronous = true});
+  const ParameterServerStrategy chief = cluster.chief();
+  auto worker = std::async(std::launch::async, [&] { return trained(cluster.worker()); });
+  EXPECT_THAT(trained(chief), ::testing::Pointwise(::testing::DoubleNear(2e-6), expected));
+  EXPECT_THAT(worker.get(), ::testing::Pointwise(::testing::DoubleNear(2e-6), expected));
+}
+
+TEST(FitByWorkers, ArraysOfOtherValuesAreRefused) {
+  const auto trained = [](const Strategy& strategy, const Tensor& x) {
+    const auto scope = strategy.scope();
+    const Sequential net = network({});
+    net.compile({.optimizer = SGD(0.1), .loss = "mse"});
+    net.fit(x, targets(50), {.batch_size = 8, .epochs = 1, .verbose = 0});
+  };
+  const auto refusal = [&](const Tensor& of_worker) {
+    LocalCluster cluster = cluster_of({});
     const ParameterServerStrategy chief = cluster.chief();
-    auto worker = std::async(std::launch::async,
-                             [&] { EXPECT_THROW(train_twice(cluster.worker(), second), StateError); });
-    const std::string text = error_text<CommunicationError>([&] { train_twice(chief, second); });
-    worker.get();
+    auto worker = std::async(std::launch::async, [&] { return trained(cluster.worker(), of_worker); });
+    const std::string text = error_text<CommunicationError>([&] { trained(chief, features(50)); });
+    EXPECT_THROW(worker.get(), CommunicationError);
     return text;
   };
-  EXPECT_THAT(refusal(true, {}), HasSubstr("applies gradients a second time in a step"));
-  EXPECT_THAT(refusal(true, Adam()), HasSubstr("Adam is a second one"));
-  EXPECT_THAT(refusal(false, Adam()), HasSubstr("Adam is a second one"));
+  EXPECT_THAT(refusal(features(50) + 1.0), HasSubstr("expected x = (50, 4) of float32, some of whose rows"));
+  EXPECT_THAT(refusal(ops::flip(features(50), {0})), HasSubstr("expected x = "));
+  LocalCluster cluster = cluster_of({});
+  const ParameterServerStrategy chief = cluster.chief();
+  auto worker =
+      std::async(std::launch::async, [&] { return trained(cluster.worker(), features(50) * (1.0 + 1e-7)); });
+  trained(chief, features(50));  // a processor of another kind
+  worker.get();
 }
 
 TEST(FitByWorkers, AFileThatAllSaveIsThereBehindIt) {

@@ -34,15 +34,19 @@ class LocalCluster {
                                                                          .is_synchronous = synchronous,
                                                                          .backup_workers = backup_workers});
     coordinator = std::shared_ptr<detail::Coordinator>(made.get(), [](detail::Coordinator*) {});
-    return ParameterServerStrategy(std::make_shared<detail::ParameterServerJob>(
+    auto job = std::make_shared<detail::ParameterServerJob>(
         parameters(), std::move(made), nullptr,
-        detail::ParameterServerJob::Times{std::chrono::seconds(20), snapshots}));
+        detail::ParameterServerJob::Times{std::chrono::seconds(20), snapshots});
+    job->place.workers = workers;
+    return ParameterServerStrategy(std::move(job), devices);
   }
   /// After chief().
-  ParameterServerStrategy worker() const {
-    return ParameterServerStrategy(std::make_shared<detail::ParameterServerJob>(
+  ParameterServerStrategy worker(int index = 0) const {
+    auto job = std::make_shared<detail::ParameterServerJob>(
         parameters(), std::make_unique<detail::CoordinatorClient>(detail::connect_locally(coordinator),
-                                                                  std::chrono::seconds(20))));
+                                                                  std::chrono::seconds(20)));
+    job->place = {index, workers};
+    return ParameterServerStrategy(std::move(job), devices);
   }
 
   Partitioner partitioner = {};
@@ -51,6 +55,8 @@ class LocalCluster {
   int64_t staleness = -1;
   bool synchronous = false;
   int backup_workers = 0;
+  int workers = 1;
+  std::vector<std::string> devices = {};  // of each process
   std::chrono::milliseconds lease = std::chrono::seconds(20);
   std::chrono::milliseconds snapshots = std::chrono::hours(1);
   std::vector<std::shared_ptr<detail::ParameterServer>> servers;

@@ -1,5 +1,7 @@
+#include <barrier>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -128,7 +130,7 @@ TEST(ParameterServer, AnExchangeAppliesGradientsAndBringsValues) {
   LocalCluster cluster(1, read_descent());
   Process one(cluster), other(cluster);
   const Variable a = one.make("a", 1.0), a2 = other.make("a", 1.0);
-  one.remote->set_rule("0.5", {}, {a});
+  one.remote->set_rule({.text = "0.5", .variables = {a}});
   one.push(a, 1.0);
   EXPECT_THAT(floats(a.value()), ElementsAre(0.5f, 0.5f));
   other.push(a2, 1.0);
@@ -143,7 +145,7 @@ TEST(ParameterServer, AnExchangeCountsOnce) {
   LocalCluster cluster(2, read_descent());
   Process one(cluster), other(cluster);
   const Variable a = one.make("a", 1.0), a2 = other.make("a", 1.0);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   one.push(a, 1.0, 17);
   other.push(a2, 1.0, 17);  // the batch of a worker that was thought lost
   EXPECT_THAT(floats(a2.value()), ElementsAre(0.0f, 0.0f));
@@ -161,7 +163,7 @@ TEST(ParameterServer, PartsOfAVariableLieOnServersInTurns) {
                  scalar2 = other.make("scalar", 0.0, true, {});
   EXPECT_EQ(floats(table2.value()), std::vector<float>(20, 1.0f));
   EXPECT_EQ(scalar2.value().item(), 3.0);
-  one.remote->set_rule("1", {}, {table, scalar});
+  one.remote->set_rule({.text = "1", .variables = {table, scalar}});
   std::vector<float> gradient(20), expected(20);
   for (size_t i = 0; i < 20; ++i) gradient[i] = static_cast<float>(i), expected[i] = 1.0f - gradient[i];
   other.store->gradient(0, table2).copy_from(Tensor::from(gradient, Shape{10, 2}));
@@ -182,7 +184,7 @@ TEST(ParameterServer, StateOfOtherDtypesIsRefusedWhereItChanges) {
   const Variable a = one.make("a", 0.0);
   const Variable flag = one.store->create(
       {.name = "flag", .path = "flag", .shape = {}, .dtype = DType::bool_, .trainable = false});
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   one.push(a, 1.0);
   flag.assign(1.0);
   EXPECT_THAT(error_text<DTypeError>([&] { one.push(a, 1.0); }), HasSubstr("'flag'"));
@@ -193,7 +195,7 @@ TEST(ParameterServer, StateIsAddedTo) {
   Process one(cluster), other(cluster);
   const Variable a = one.make("a", 0.0), mean = one.make("mean", 10.0, false);
   const Variable a2 = other.make("a", 0.0), mean2 = other.make("mean", 0.0, false);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   mean.assign(11.0);
   one.push(a, 0.0);
   mean2.assign(12.0);
@@ -222,7 +224,7 @@ TEST(ParameterServer, GradientsAreGatheredOverExchanges) {
   LocalCluster cluster(1, read_descent());
   Process one(cluster);
   const Variable a = one.make("a", 0.0);
-  one.remote->set_rule("1 3", {}, {a});
+  one.remote->set_rule({.text = "1 3", .variables = {a}});
   one.push(a, 1.0);
   one.push(a, 2.0);
   EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
@@ -234,11 +236,11 @@ TEST(ParameterServer, TheSameRuleKeepsItsState) {
   LocalCluster cluster(1, read_descent());
   Process one(cluster);
   const Variable a = one.make("a", 0.0);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   one.push(a, 1.0);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 1.0);
-  one.remote->set_rule("2", {}, {a});
+  one.remote->set_rule({.text = "2", .variables = {a}});
   EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 0.0);
   one.remote->load_rule_state(
       {{"iteration", Tensor::scalar(int64_t{9})}, {"place of a", Tensor::scalar(0.0)}});
@@ -250,8 +252,8 @@ TEST(ParameterServer, GradientsWithoutARuleAreRefused) {
   Process one(cluster);
   const Variable a = one.make("a", 1.0), b = one.make("b", 1.0);
   EXPECT_THAT(error_text<CommunicationError>([&] { one.push(a, 1.0); }),
-              HasSubstr("the optimizer does not update it"));
-  one.remote->set_rule("1", {}, {a});
+              HasSubstr("nobody has said yet how gradients are applied"));
+  one.remote->set_rule({.text = "1", .variables = {a}});
   EXPECT_THAT(error_text<CommunicationError>([&] { one.push(b, 1.0); }), HasSubstr("'b'"));
   EXPECT_THAT(floats(a.value()), ElementsAre(1.0f, 1.0f));
 }
@@ -275,7 +277,7 @@ TEST(ParameterServer, AnExchangeWhoseAnswerIsLostIsNotAppliedTwice) {
   RestartedServer server("");
   Process one(server.parameters(std::chrono::seconds(10)));
   const Variable a = one.make("a", 1.0), mean = one.make("mean", 5.0, false);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   mean.assign(6.0);
   server.server->answers_lost = 2;
   one.push(a, 1.0);
@@ -297,7 +299,7 @@ TEST(ParameterServer, OneThatIsStartedAgainGoesOnFromItsSnapshot) {
   RestartedServer server(folder.file("ps-0.snapshot"));
   Process one(server.parameters(std::chrono::seconds(10)));
   const Variable a = one.make("a", 1.0), mean = one.make("mean", 5.0, false);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   EXPECT_TRUE(one.remote->restarts().empty());
   one.push(a, 1.0, 1);
   EXPECT_EQ(one.remote->snapshot(77), detail::SnapshotState::written);
@@ -332,7 +334,7 @@ TEST(ParameterServer, AnotherChiefBeginsAnew) {
   TwoChiefs chiefs;
   auto& [folder, server, first, second] = chiefs;
   const Variable a = first.make("a", 1.0);
-  first.remote->set_rule("1", {}, {a});
+  first.remote->set_rule({.text = "1", .variables = {a}});
   first.push(a, 1.0, 1);
   EXPECT_EQ(first.remote->snapshot(1), detail::SnapshotState::written);
   server.restart();
@@ -341,7 +343,7 @@ TEST(ParameterServer, AnotherChiefBeginsAnew) {
   const Variable b = second.make("a", 5.0);
   EXPECT_THAT(floats(b.value()), ElementsAre(5.0f, 5.0f));
   EXPECT_THAT(error_text<CommunicationError>([&] { first.push(a, 1.0, 2); }), HasSubstr("another chief"));
-  second.remote->set_rule("2", {}, {b}, true);
+  second.remote->set_rule({.text = "2", .variables = {b}}, true);
   second.push(b, 1.0, 1);  // another one than the first chief's
   EXPECT_THAT(floats(b.value()), ElementsAre(3.0f, 3.0f));
   EXPECT_EQ(second.remote->rule_state().tensors.at("iteration").item(), 1.0);
@@ -366,7 +368,7 @@ TEST(ParameterServer, UpdatesAreThoseOfTheServerThatCountsMost) {
   LocalCluster cluster(3, read_descent());
   Process one(cluster);
   const Variable a = one.make("a", 0.0), b = one.make("b", 0.0);
-  one.remote->set_rule("1", {}, {a, b});
+  one.remote->set_rule({.text = "1", .variables = {a, b}});
   one.push(a, 1.0);
   one.push(a, 1.0);
   EXPECT_EQ(one.remote->rule_state().text, "1");
@@ -378,7 +380,7 @@ TEST(ParameterServer, OneThatWentBackGoesOnFromThereWhenItIsStartedAgain) {
   RestartedServer server(folder.file("ps-0.snapshot"));
   Process one(server.parameters(std::chrono::seconds(10)));
   const Variable a = one.make("a", 1.0);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   one.remote->restarts();
   one.remote->snapshot(1);
   one.push(a, 1.0, 1);
@@ -397,7 +399,7 @@ TEST(ParameterServer, BeforeItsEndItKeepsWhatItHas) {
   const Variable a = one.make("a", 1.0);
   one.remote->restarts();
   one.remote->snapshot(5);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   one.push(a, 1.0, 1);
   static_cast<detail::ParameterServer&>(*server.server->service).keep();
   server.restart();
@@ -413,11 +415,49 @@ TEST(ParameterServer, ARuleThatWasSetAfterTheSnapshotIsKept) {
   const Variable a = one.make("a", 1.0);
   one.remote->restarts();
   one.remote->snapshot(0);
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   server.restart();
   EXPECT_THAT(one.remote->restarts(), ElementsAre(0u));
   one.push(a, 1.0, 1);
   EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+}
+
+TEST(ParameterServer, PartsOfAStepAreUndoneWhereItIsBegunAgain) {
+  LocalCluster cluster(2, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("a", 1.0), b = one.make("b", 2.0);
+  const Variable a2 = other.make("a", 1.0), b2 = other.make("b", 2.0);
+  one.remote->set_rule({.text = "1", .variables = {a}});
+  one.remote->set_rule({.text = "2", .variables = {b}, .name = "net.second"});
+  one.remote->restarts();
+  std::barrier meeting(2);
+  const auto work = [&](Process& process, const Variables& own, int piece, int64_t attempt, int parts) {
+    process.remote->set_piece({.id = 1, .attempt = attempt, .piece = piece, .pieces = 2},
+                              [&] { meeting.arrive_and_wait(); });
+    process.remote->pull();
+    for (int part = 0; part < parts; ++part) {
+      process.remote->use_rule(part % 2 == 0 ? "" : "net.second");
+      process.push(own[static_cast<size_t>(part % 2)], 1.0 + piece);
+    }
+    process.remote->set_piece({});
+  };
+  const auto work_together = [&](int64_t attempt, int parts) {
+    std::jthread second(work, std::ref(other), Variables{a2, b2}, 1, attempt, parts);
+    work(one, {a, b}, 0, attempt, parts);
+  };
+  work_together(0, 2);
+  EXPECT_THAT(floats(a.value()), ElementsAre(-2.0f, -2.0f));
+  EXPECT_THAT(floats(b2.value()), ElementsAre(-4.0f, -4.0f));
+  work_together(1, 3);
+  EXPECT_THAT(floats(a2.value()), ElementsAre(-5.0f, -5.0f));
+  EXPECT_THAT(floats(b.value()), ElementsAre(-4.0f, -4.0f));
+  EXPECT_TRUE(one.remote->commit({.id = 1, .attempt = 1, .pieces = 2}));
+  other.remote->set_piece({.id = 2, .pieces = 1}, [] {});
+  other.remote->pull();
+  EXPECT_THAT(floats(a2.value()), ElementsAre(-5.0f, -5.0f));
+  EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 2.0);
+  EXPECT_EQ(one.remote->rule_state("net.second").tensors.at("iteration").item(), 1.0);
+  EXPECT_EQ(one.remote->rule_state("net.second").variables, Variables{b});
 }
 
 TEST(ParameterServer, ASnapshotThatCannotBeWrittenLeavesTheOneBefore) {
@@ -452,7 +492,7 @@ TEST(ParameterServer, ASnapshotKeepsTheOrderOfTheRulesVariables) {
   RestartedServer server(folder.file("ps-0.snapshot"));
   Process one(server.parameters(std::chrono::seconds(10)));
   const Variable b = one.make("b", 1.0), a = one.make("a", 1.0);
-  one.remote->set_rule("1", {}, {b, a});
+  one.remote->set_rule({.text = "1", .variables = {b, a}});
   one.remote->snapshot(1);
   server.restart();
   EXPECT_EQ(one.remote->rule_state().tensors.at("place of b").item(), 0.0);
@@ -476,7 +516,7 @@ TEST(ParameterServer, ADamagedSnapshotIsRefused) {
     RestartedServer server(path);
     Process one(server.parameters(std::chrono::seconds(10)));
     const Variable a = one.make("a", 1.0);
-    one.remote->set_rule("1", {}, {a});
+    one.remote->set_rule({.text = "1", .variables = {a}});
     one.push(a, 1.0);
     one.remote->snapshot(3);
   }
@@ -499,7 +539,7 @@ TEST(ParameterServer, VariablesThatAreGoneAreForgotten) {
   Process one(cluster);
   const Variable a = one.make("a", 1.0);
   { const Variable gone = one.make("b", 1.0); }
-  one.remote->set_rule("1", {}, {a});
+  one.remote->set_rule({.text = "1", .variables = {a}});
   one.push(a, 1.0);
   one.remote->pull();
   EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));

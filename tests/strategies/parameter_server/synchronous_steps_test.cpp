@@ -158,17 +158,37 @@ TEST(PieceBoard, OtherMeetingsAreErrors) {
   EXPECT_THROW(board.meet(3, {1, 0, 1, 3}, 0, "means", {}, nothing), CommunicationError);
 }
 
+TEST(SynchronousSteps, APieceThatNobodyCanGoOnWithBeginsTheStepAgain) {
+  SynchronousSteps steps(1);
+  steps.begin(5);
+  steps.join(kAnn), steps.join(kBob);
+  const auto now = SynchronousSteps::TimePoint();
+  const auto of_ann = steps.next(kAnn, now), of_bob = steps.next(kBob, now);  // the same one
+  steps.behind(kBob, *of_bob);
+  EXPECT_EQ(steps.attempt(), 0) << "Ann goes on with it";
+  steps.leave(kAnn);
+  const auto again = steps.next(kBob, now);
+  EXPECT_EQ(again->attempt, 0);
+  steps.behind(kBob, *again);
+  EXPECT_EQ(steps.attempt(), 1);
+  steps.behind(kBob, *again);
+  EXPECT_EQ(steps.attempt(), 1) << "of an attempt that is over";
+  steps.done(kBob, *steps.next(kBob, now), {}, now);
+  steps.behind(kBob, {5, 1, 0, 1});
+  EXPECT_TRUE(steps.is_complete());
+}
+
 TEST(HeldPieces, LaterAttemptsReplaceEarlierOnes) {
   HeldPieces held;
-  held.hold({2, 0, 0, 2}, {}, bytes_of(1));
+  held.hold({2, 0, 0, 2}, {.payload = bytes_of(1)});
   EXPECT_TRUE(held.all_of({2, 0, 0, 2}).empty());
-  held.hold({2, 1, 0, 1}, {}, bytes_of(2));
-  held.hold({2, 0, 1, 2}, {}, bytes_of(3));
+  held.hold({2, 1, 0, 1}, {.payload = bytes_of(2)});
+  held.hold({2, 0, 1, 2}, {.payload = bytes_of(3)});
   EXPECT_TRUE(held.all_of({2, 0, 0, 2}).empty());
-  held.hold({2, 1, 0, 1}, {}, bytes_of(4));
+  held.hold({2, 1, 0, 1}, {.payload = bytes_of(4)});
   ASSERT_EQ(held.all_of({2, 1, 0, 1}).size(), 1u);
   EXPECT_EQ(held.all_of({2, 1, 0, 1})[0]->payload, bytes_of(2)) << "the first one stays";
-  EXPECT_THROW(held.hold({2, 1, 3, 2}, {}, {}), CommunicationError);
+  EXPECT_THROW(held.hold({2, 1, 3, 2}, {}), CommunicationError);
 }
 
 }  // namespace
