@@ -44,7 +44,7 @@ std::shared_ptr<ParameterServerJob> job_of(const Strategy& strategy) {
   if (job->is_chief() && job->coordinator().is_synchronous())
     throw InvalidArgumentError(
         "ClusterCoordinator: workers carry functions out at their own pace, and this strategy is "
-        "synchronous; leave `synchronous` out, or call fit()");
+        "synchronous; leave `synchronous` out, call fit(), or loop by strategy.run() in all processes");
   return job->shared_from_this();
 }
 

@@ -38,7 +38,8 @@ struct ParameterServerStrategyConfig {
   /// and its own; below 0: any number. Workers wait for each other where that needs it: with 0 they train in
   /// turns, with the numbers of one device. The chief's holds.
   int64_t staleness = -1;
-  /// Workers train each batch together, a piece each, with the numbers of one device. The chief's holds.
+  /// Workers train each batch together, a piece each, with the numbers of one device; loops by run() are
+  /// those of all processes. The chief's holds.
   bool synchronous = false;
   /// Of synchronous training: so many workers may be late in each step; they compute pieces that others have,
   /// too, and whoever is first counts. The chief's holds.
@@ -56,7 +57,7 @@ struct ParameterServerStrategyConfig {
 /// gradients with the values that it has, the servers apply them when they come, and the worker goes on with
 /// the values of then. So results differ from those of one device, and from run to run;
 /// docs/parameter_server.md says how. With `synchronous` workers take pieces of the same batch, and results
-/// are those of one device.
+/// are those of one device; a loop by distribute() and run() is run by the chief and all workers together.
 ///
 /// Variables lie on servers in turns, in the order in which they are made. A worker that is lost costs its
 /// batch, which another one trains; new ones may come at any time. Optimizers that look at all gradients of a

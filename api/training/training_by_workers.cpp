@@ -12,6 +12,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/parameters/sum_over_replicas.h>
+#include <nyala/strategies/parameter_server/chief_alone.h>
 #include <nyala/strategies/parameter_server/piece_exchange.h>
 
 namespace nyala {
@@ -266,17 +267,10 @@ void ChiefOfWorkers::snapshot() {
 
 /// As long as a process waits for any other one.
 void ChiefOfWorkers::await_workers() {
-  constexpr std::chrono::milliseconds kLook{50}, kBeforeItIsSaid{5000};
-  const auto begin = std::chrono::steady_clock::now(), deadline = begin + job_.times().timeout;
-  bool is_said = false;
+  constexpr std::chrono::milliseconds kLook{50};
+  ChiefAlone alone("ParameterServerStrategy: fit", job_.times().timeout);
   while (job_.coordinator().num_workers() == 0) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - begin > kBeforeItIsSaid && !std::exchange(is_said, true))
-      log(LogChannel::warning, "fit: no worker is there; the batches wait for one, until " +
-                                   std::to_string(job_.times().timeout.count() / 1000) + " s have passed");
-    if (now > deadline)
-      throw CommunicationError("ParameterServerStrategy: no worker is there, and none came in " +
-                               std::to_string(job_.times().timeout.count() / 1000) + " s");
+    alone.look(0);
     std::this_thread::sleep_for(kLook);
   }
 }

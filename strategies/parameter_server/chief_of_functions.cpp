@@ -10,7 +10,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLook{200}, kBetweenLooks{500}, kBeforeItIsSaid{5000};
+constexpr std::chrono::milliseconds kLook{200}, kBetweenLooks{500};
 
 /// A snapshot that fit() has asked for is older than all functions that are kept.
 uint64_t functions_at(uint64_t mark) { return mark >= kFunctionMarks ? mark - kFunctionMarks : 0; }
@@ -19,7 +19,10 @@ uint64_t functions_at(uint64_t mark) { return mark >= kFunctionMarks ? mark - kF
 
 ChiefOfFunctions::ChiefOfFunctions(RemoteParameters& parameters, Coordinator& coordinator,
                                    std::chrono::milliseconds timeout, std::chrono::milliseconds snapshots)
-    : parameters_(parameters), coordinator_(coordinator), timeout_(timeout), between_snapshots_(snapshots) {
+    : parameters_(parameters),
+      coordinator_(coordinator),
+      between_snapshots_(snapshots),
+      alone_("ClusterCoordinator", timeout) {
   coordinator_.with_functions([](FunctionQueue& functions) { functions.keep_returned(true); });
 }
 
@@ -40,7 +43,7 @@ std::shared_ptr<FunctionOutcome> ChiefOfFunctions::schedule(const std::string& n
 }
 
 void ChiefOfFunctions::look() {
-  await_workers();
+  alone_.look(coordinator_.num_workers());
   look_after_servers(false);
 }
 
@@ -87,19 +90,6 @@ void ChiefOfFunctions::rethrow_first_error() {
     error = functions.take_error();
   });
   if (error) throw_error_of(*error);
-}
-
-/// As long as functions wait for any.
-void ChiefOfFunctions::await_workers() {
-  if (coordinator_.num_workers() > 0) return alone_since_.reset();
-  if (!alone_since_) alone_since_ = Clock::now(), has_said_so_ = false;
-  const auto alone_for = Clock::now() - *alone_since_;
-  if (alone_for >= kBeforeItIsSaid && !std::exchange(has_said_so_, true))
-    log(LogChannel::warning, "ClusterCoordinator: no worker is there; functions wait for one, until " +
-                                 std::to_string(timeout_.count() / 1000) + " s have passed");
-  if (alone_for < timeout_) return;
-  throw CommunicationError("ClusterCoordinator: no worker is there, and none came in " +
-                           std::to_string(timeout_.count() / 1000) + " s");
 }
 
 void ChiefOfFunctions::look_after_servers(bool now) {

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include <nyala/strategies/parameter_server/chief_alone.h>
 #include <nyala/strategies/parameter_server/coordinator.h>
 #include <nyala/strategies/parameter_server/remote_parameters.h>
 
@@ -50,7 +50,6 @@ class ChiefOfFunctions {
   /// While functions wait or are carried out: whether all is well.
   void look();
   void look_after_servers(bool now);
-  void await_workers();
   void snapshot();
   /// How many functions have returned.
   uint64_t mark();
@@ -59,10 +58,10 @@ class ChiefOfFunctions {
 
   RemoteParameters& parameters_;
   Coordinator& coordinator_;
-  std::chrono::milliseconds timeout_, between_snapshots_;
+  std::chrono::milliseconds between_snapshots_;
   Clock::time_point looked_ = {}, saved_ = {};
-  std::optional<Clock::time_point> alone_since_;
-  bool has_said_so_ = false, has_snapshots_ = true;
+  ChiefAlone alone_;
+  bool has_snapshots_ = true;
   uint64_t saved_mark_ = 0;  // of the last snapshot
 };
 

@@ -192,7 +192,7 @@ void ParameterServer::belong_to(uint64_t job) {
 void ParameterServer::forget() {
   variables_.clear();
   rules_.clear();
-  first_rates_.clear();
+  rates_.clear();
   before_.reset();
   has_committed_ = false;
   store_ = ParameterStore::make({Device{}}, true);
@@ -404,11 +404,11 @@ HeldRule& ParameterServer::rule(const std::string& name) {
   return found->second;
 }
 
-// That of an optimizer which a train_step will bring holds from then on.
+// That of a rule which workers bring (again) holds from then on.
 void ParameterServer::set_rate(const ParameterRequest& request) {
-  if (!request.rule.empty() && !rules_.contains(request.rule)) {
-    first_rates_[request.rule] = request.number;
-    return;
+  if (!request.rule.empty()) {
+    rates_[request.rule] = request.number;
+    if (!rules_.contains(request.rule)) return;
   }
   rule(request.rule).rule->set_learning_rate(request.number);
   if (request.rule.empty()) tables_.set_rate(request.number);
@@ -660,8 +660,8 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
     value += entry.bytes();
   }
   held.rule->load_state(values);
-  if (const auto rate = first_rates_.extract(request.rule); rate && request.id != 0)
-    held.rule->set_learning_rate(rate.mapped());
+  if (const auto rate = rates_.find(request.rule); rate != rates_.end() && request.id != 0)
+    held.rule->set_learning_rate(rate->second);
   if (is_new) keep_rule();
 }
 

@@ -240,11 +240,16 @@ TEST_F(ToolLaunchServers, CtrlCWhileTasksWaitToBeStartedAgain) {
 
 TEST_F(ToolLaunchServers, AKilledLauncherTakesAllAlong) {
   NyalaProcess launch = start_tasks({"--ps", "1", "--workers", "1", "--chief"},
-                                    {.all = "sleep 1000 & echo $! $$ > pid$t; wait"});
+                                    {.ps = "echo $NYALA_SNAPSHOTS > written; mv written folder; wait",
+                                     .all = "sleep 1000 & echo $! $$ > pid$t; [ $t = ps0 ] || wait"});
   const std::vector<pid_t> ids = written_ids(6);
+  std::string snapshots;
+  ASSERT_TRUE(becomes([&] { return static_cast<bool>(std::ifstream(file("folder")) >> snapshots); }));
+  EXPECT_TRUE(std::filesystem::exists(snapshots));
   launch.send(SIGKILL);
   launch.wait();
   EXPECT_TRUE(all_end(ids));
+  EXPECT_TRUE(becomes([&] { return !std::filesystem::exists(snapshots); }));
 }
 
 TEST_F(ToolLaunchServers, MistakesAreNamed) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <set>
 #include <system_error>
 
@@ -16,7 +17,16 @@ namespace nyala::tools {
 
 namespace {
 
-[[noreturn]] void guard_groups(int messages) {
+/// Processes that were killed may write for a moment.
+void remove_folder(const std::string& folder) {
+  std::error_code ignored;
+  for (int tries = 0; tries < 100 && std::filesystem::exists(folder, ignored); ++tries) {
+    std::filesystem::remove_all(folder, ignored);
+    ::usleep(20'000);
+  }
+}
+
+[[noreturn]] void guard_groups(int messages, const std::string& folder) {
   ::setsid();  // no terminal's signals
   sigset_t all;
   sigfillset(&all);
@@ -33,19 +43,20 @@ namespace {
       groups.erase(-message);
   }
   for (const pid_t group : groups) ::kill(-group, SIGKILL);
+  if (!folder.empty()) remove_folder(folder);
   ::_exit(0);
 }
 
 }  // namespace
 
-GroupGuard::GroupGuard() {
+GroupGuard::GroupGuard(const std::string& folder) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     throw IoError("launch: no pipe: " + std::generic_category().message(errno));
   id_ = ::fork();
   if (id_ == 0) {
     ::close(ends[1]);
-    guard_groups(ends[0]);
+    guard_groups(ends[0], folder);
   }
   ::close(ends[0]);
   messages_ = ends[1];

@@ -72,17 +72,24 @@ std::string signal_name(int number) {
   return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
 }
 
+/// Null where servers have another place, or none: NYALA_SNAPSHOTS that is empty.
+std::unique_ptr<TemporaryFolder> temporary_snapshots(const LaunchConfig& config) {
+  if (config.ps == 0 || !config.snapshots.empty() || std::getenv("NYALA_SNAPSHOTS")) return nullptr;
+  return std::make_unique<TemporaryFolder>("nyala-snapshots-");
+}
+
 }  // namespace
 
 Launcher::Launcher(LaunchConfig config)
     : config_(std::move(config)),
+      snapshots_(temporary_snapshots(config_)),
+      guard_(snapshots_ ? snapshots_->path() : std::string()),
       output_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
       restarts_left_(config_.restarts) {
+  if (snapshots_) config_.snapshots = snapshots_->path();
   if (!config_.logs.empty()) make_folder("launch", "logs", config_.logs);
   if (config_.ps > 0 && !config_.snapshots.empty()) make_folder("launch", "snapshots", config_.snapshots);
-  if (config_.ps > 0 && config_.snapshots.empty() && !std::getenv("NYALA_SNAPSHOTS"))  // empty: none
-    config_.snapshots = snapshots_.emplace("nyala-snapshots-").path();
   for (RankPlan& plan : config_.ps > 0 ? plan_tasks(config_) : plan_ranks(config_)) {
     const std::string prefix = "[" + (plan.job.empty() ? std::to_string(plan.rank) : plan.name) + "] ";
     Rank rank;

@@ -66,7 +66,7 @@ class Launcher {
   std::string name_of(const Rank& rank) const;
 
   LaunchConfig config_;
-  std::optional<TemporaryFolder> snapshots_;
+  std::unique_ptr<TemporaryFolder> snapshots_;  // of servers that are told no other place
   GroupGuard guard_;
   std::unique_ptr<detail::ControlServer> server_;
   std::vector<Rank> ranks_;
