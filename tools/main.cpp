@@ -34,14 +34,16 @@ void check_command(const CLI::App& app, int count, char** arguments) {
                                       "': expected one of " + nyala::detail::quoted_list(names));
 }
 
-/// A variable of the shell that is not set is none of ours: "--output $OUT" must not train for nothing.
+/// A variable of the shell that is not set is none of ours: "--output $OUT" must not train for nothing. What
+/// `nyala launch` gives the program is the program's.
 void refuse_empty_values(CLI::App& app) {
   const auto is_empty = [](const std::string& text) {
     return text.empty() ? std::string("expected a value, received ''") : std::string();
   };
   for (CLI::App* command : app.get_subcommands(nullptr))
     for (CLI::Option* option : command->get_options())
-      if (option->get_items_expected_min() > 0) option->check(is_empty, "");
+      if (option->get_items_expected_min() > 0 && option->get_name() != "program")
+        option->check(is_empty, "");
 }
 
 /// What is opened later must not take the number of a standard stream that is closed: it would be written to.

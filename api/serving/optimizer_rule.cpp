@@ -2,9 +2,11 @@
 
 #include <map>
 
+#include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/training_config.h>
 #include <nyala/api/serving/row_optimizer.h>
+#include <nyala/api/training/served_optimizer.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::detail {
@@ -39,12 +41,15 @@ class OptimizerRule final : public ServerRule {
   }
   std::vector<std::pair<std::string, Tensor>> state() const override {
     std::vector<std::pair<std::string, Tensor>> state;
-    for (const OptimizerVariable& variable : optimizer_.node().shared_variables_for_file())
+    for (const OptimizerVariable& variable : variables_for_servers(optimizer_.node()))
       state.emplace_back(variable.name, variable.value);
     return state;
   }
   void load_state(const Tensors& values) override { optimizer_.node().load_variables(values); }
-  void set_learning_rate(double rate) override { optimizer_.set_learning_rate(rate); }
+  void set_learning_rate(double rate, size_t member) override {
+    const auto* const group = dynamic_cast<const OptimizerGroup*>(&optimizer_.node());
+    (group ? group->members().at(member) : optimizer_).set_learning_rate(rate);
+  }
   std::unique_ptr<RowRule> for_rows(const std::string& table) const override {
     return row_rule_of(optimizer_, table, lazy_rows_);
   }

@@ -8,6 +8,7 @@
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/optimizers/base/update_formula.h>
+#include <nyala/api/optimizers/multi_optimizer.h>
 #include <nyala/api/training/training_by_workers.h>
 #include <nyala/backend/core/error.h>
 
@@ -23,6 +24,14 @@ void detail::check_can_be_served(BaseOptimizer& optimizer, const RemoteParameter
       throw InvalidArgumentError(who +
                                  " scales the loss in the workers by what servers learn of the "
                                  "gradients; expected its inner optimizer alone");
+    if (group->members().size() != group->optimizer_map()->entries().size() + 1)
+      throw InvalidArgumentError(who +
+                                 ": servers have an optimizer for each pattern, and one stands for several; "
+                                 "expected one pattern for each, 'this|that'");
+    if (parameters.has_parts())
+      throw InvalidArgumentError(who +
+                                 " knows variables by their names, and variable_partitioner cuts some; "
+                                 "leave it out");
     for (const Optimizer& member : group->members()) check_can_be_served(member.node(), parameters);
     return;
   }
@@ -52,7 +61,7 @@ std::string rule_for_servers(BaseOptimizer& optimizer, RemoteParameters& paramet
 
 void take_state(BaseOptimizer& optimizer, const std::map<std::string, Tensor>& state) {
   Tensors values;
-  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file()) {
+  for (const OptimizerVariable& variable : variables_for_servers(optimizer)) {
     const auto found = state.find(variable.name);
     values.push_back(found == state.end() ? variable.value : found->second);
   }
@@ -60,6 +69,30 @@ void take_state(BaseOptimizer& optimizer, const std::map<std::string, Tensor>& s
 }
 
 }  // namespace
+
+std::vector<OptimizerVariable> detail::variables_for_servers(const BaseOptimizer& optimizer) {
+  std::vector<OptimizerVariable> all = optimizer.shared_variables_for_file();
+  const auto* const group = dynamic_cast<const OptimizerGroup*>(&optimizer);
+  if (!group) return all;
+  auto of_member = all.end();  // behind those of the group itself
+  for (size_t i = group->members().size(); i-- > 0;) {
+    const auto own = group->members()[i].node().shared_variables_for_file();
+    of_member -= std::ssize(own);
+    for (size_t k = 0; k < own.size(); ++k)
+      of_member[static_cast<std::ptrdiff_t>(k)].name = std::to_string(i) + "/" + own[k].name;
+  }
+  return all;
+}
+
+RemoteParameters::Rates detail::rates_for_servers(const BaseOptimizer& optimizer) {
+  constexpr double kSchedule = -1.0;
+  RemoteParameters::Rates rates;
+  if (const auto* const group = dynamic_cast<const OptimizerGroup*>(&optimizer))
+    for (const Optimizer& member : group->members()) rates.push_back(rates_for_servers(member.node()).at(0));
+  else
+    rates.push_back(optimizer.options().learning_rate.is_schedule() ? kSchedule : optimizer.learning_rate());
+  return rates;
+}
 
 bool detail::give_rule_to_servers(BaseOptimizer& optimizer, const Variables& tables,
                                   RemoteParameters& parameters, bool if_none, const std::string& name) {
@@ -75,7 +108,7 @@ bool detail::give_rule_to_servers(BaseOptimizer& optimizer, const Variables& tab
 void detail::give_state_to_servers(const BaseOptimizer& optimizer, RemoteParameters& parameters, bool if_new,
                                    const std::string& name) {
   std::map<std::string, Tensor> state;
-  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file())
+  for (const OptimizerVariable& variable : variables_for_servers(optimizer))
     state[variable.name] = variable.value;
   parameters.load_rule_state(state, if_new, name);
 }
@@ -97,8 +130,8 @@ void detail::give_own_optimizer(const NamedOptimizer& own, RemoteParameters& par
   if (optimizer.built()) {
     give_rule_to_servers(optimizer, {}, parameters, false, own.name);
     give_state_to_servers(optimizer, parameters, false, own.name);
-  } else if (!optimizer.options().learning_rate.is_schedule()) {
-    parameters.set_learning_rate(optimizer.learning_rate(), own.name);
+  } else {
+    parameters.set_learning_rates(rates_for_servers(optimizer), own.name);
   }
 }
 
@@ -183,11 +216,10 @@ void give_changes_of_loop(const BaseOptimizer& optimizer, ParameterServerJob::Lo
   if (own.times_loaded != optimizer.times_loaded()) {
     give_state_to_servers(optimizer, parameters, false, own.rule);
     own.times_loaded = optimizer.times_loaded();
-    own.rate = optimizer.learning_rate();
+    own.rates = rates_for_servers(optimizer);
   }
-  if (optimizer.options().learning_rate.is_schedule() || own.rate == optimizer.learning_rate()) return;
-  own.rate = optimizer.learning_rate();
-  parameters.set_learning_rate(own.rate, own.rule);
+  const RemoteParameters::Rates rates = rates_for_servers(optimizer);
+  if (rates != std::exchange(own.rates, rates)) parameters.set_learning_rates(rates, own.rule);
 }
 
 }  // namespace
@@ -206,7 +238,7 @@ void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, Para
     give_state_to_servers(*optimizer, parameters, true, rule);
     job.loop_optimizers.push_back({.optimizer = optimizer,
                                    .rule = rule,
-                                   .rate = optimizer->learning_rate(),
+                                   .rates = rates_for_servers(*optimizer),
                                    .times_loaded = optimizer->times_loaded()});
     own = std::prev(job.loop_optimizers.end());
     job.take_loop_optimizers = [&job] { take_loop_optimizers(job); };
@@ -224,7 +256,7 @@ namespace {
 class FollowingOptimizer final : public FollowsFunctions {
  public:
   FollowingOptimizer(const std::shared_ptr<BaseOptimizer>& optimizer, RemoteParameters& parameters)
-      : optimizer_(optimizer), parameters_(parameters), rate_(optimizer->learning_rate()) {}
+      : optimizer_(optimizer), parameters_(parameters), rates_(rates_for_servers(*optimizer)) {}
 
   bool publish() override {
     const std::shared_ptr<BaseOptimizer> optimizer = optimizer_.lock();
@@ -255,25 +287,23 @@ class FollowingOptimizer final : public FollowsFunctions {
  private:
   bool has_loaded(const BaseOptimizer& optimizer) const { return optimizer.times_loaded() != times_loaded_; }
   bool is_as_published(const BaseOptimizer& optimizer) const {
-    const bool has_own_rate = !optimizer.options().learning_rate.is_schedule();
-    return !has_loaded(optimizer) && !(has_own_rate && optimizer.learning_rate() != rate_);
+    return !has_loaded(optimizer) && rates_for_servers(optimizer) == rates_;
   }
   bool is_served_by(BaseOptimizer& optimizer, const RemoteParameters::RuleState& rule) const {
     return rule.text == rule_for_servers(optimizer, parameters_) &&
-           std::ranges::all_of(optimizer.shared_variables_for_file(), [&](const OptimizerVariable& variable) {
+           std::ranges::all_of(variables_for_servers(optimizer), [&](const OptimizerVariable& variable) {
              return rule.tensors.contains(variable.name);
            });
   }
   void give_rate(const BaseOptimizer& optimizer) {
-    if (optimizer.options().learning_rate.is_schedule()) return;
-    rate_ = optimizer.learning_rate();
+    rates_ = rates_for_servers(optimizer);
     has_given_ = true;
-    parameters_.set_learning_rate(rate_);
+    parameters_.set_learning_rates(rates_);
   }
 
   std::weak_ptr<BaseOptimizer> optimizer_;
   RemoteParameters& parameters_;
-  double rate_;
+  RemoteParameters::Rates rates_;
   uint64_t times_loaded_ = 0;  // what servers know of
   bool has_given_ = false;
 };

@@ -16,6 +16,12 @@ namespace nyala::detail {
 /// Throws InvalidArgumentError for an optimizer that servers cannot apply as one device does.
 void check_can_be_served(BaseOptimizer& optimizer, const RemoteParameters& parameters);
 
+/// Its tensors with the names that servers have for them: where it has several optimizers (MultiOptimizer)
+/// each one's are behind its place, "1/iteration".
+std::vector<OptimizerVariable> variables_for_servers(const BaseOptimizer& optimizer);
+/// Of each of its optimizers.
+RemoteParameters::Rates rates_for_servers(const BaseOptimizer& optimizer);
+
 /// Servers apply gradients by `optimizer`, which is built, from now on; `tables` lie on them alone.
 /// `if_none`: unless another one does so already, which is a StateError. `name`: the servers' of the rule.
 /// Whether some server did not have it.

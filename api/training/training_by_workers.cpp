@@ -89,11 +89,11 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   give_rule_to_servers(optimizer, tables, parameters);
   give_state_to_servers(optimizer, parameters);
   job_.served_optimizer.reset();
-  rate_ = optimizer.learning_rate();
+  rates_ = rates_for_servers(optimizer);
   own_rates_.clear();
   for (const NamedOptimizer& own : own_optimizers_of(model_)) {
     give_own_optimizer(own, parameters);
-    own_rates_.emplace_back(own, own.optimizer.learning_rate());
+    own_rates_.emplace_back(own, rates_for_servers(own.optimizer.node()));
   }
   if (!is_synchronous()) snapshot();  // nobody gives values and optimizer again
   job_.coordinator().begin_training(training_, text_of(facts),
@@ -214,7 +214,7 @@ int64_t ChiefOfWorkers::go_back() {
         "a parameter server was started again from a snapshot that is older than this "
         "epoch; a synchronous training cannot go on from it");
   job_.parameters().restore(mark);
-  give_rate();
+  give_rates();
   stands_.erase(stand + 1, stands_.end());
   const Stand& last = stands_.back();
   restore_sums(model_, last.sums);
@@ -247,7 +247,7 @@ bool ChiefOfWorkers::take_up_lost_batches() {
   const uint64_t now = job_.coordinator().mark();
   int64_t all = 0;
   for (const uint64_t mark : job_.parameters().restarts()) {
-    give_rate();  // it may have an older one
+    give_rates();  // it may have an older one
     const int64_t again = job_.coordinator().again_since(mark);
     log(LogChannel::warning,
         "a parameter server was started again from its snapshot; " + std::to_string(again) +
@@ -320,28 +320,22 @@ void ChiefOfWorkers::take_over() {
   for (const auto& [own, rate] : own_rates_) take_own_optimizer(own, model_, parameters);
 }
 
-void ChiefOfWorkers::give_rate() {
+void ChiefOfWorkers::give_rates() {
   give_own_rates(true);
-  const BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
-  if (optimizer.options().learning_rate.is_schedule()) return;
-  rate_ = optimizer.learning_rate();
-  job_.parameters().set_learning_rate(rate_);
+  rates_ = rates_for_servers(model_.compiled_training().optimizer.node());
+  job_.parameters().set_learning_rates(rates_);
 }
 
 void ChiefOfWorkers::give_own_rates(bool all) {
-  for (auto& [own, rate] : own_rates_) {
-    const BaseOptimizer& optimizer = own.optimizer.node();
-    if (optimizer.options().learning_rate.is_schedule() || (!all && optimizer.learning_rate() == rate))
-      continue;
-    rate = optimizer.learning_rate();
-    job_.parameters().set_learning_rate(rate, own.name);
+  for (auto& [own, known] : own_rates_) {
+    const Rates rates = rates_for_servers(own.optimizer.node());
+    if (rates != std::exchange(known, rates) || all) job_.parameters().set_learning_rates(rates, own.name);
   }
 }
 
 void ChiefOfWorkers::give_back() {
   job_.parameters().publish();
-  const BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
-  if (optimizer.learning_rate() != rate_) give_rate();
+  if (rates_for_servers(model_.compiled_training().optimizer.node()) != rates_) give_rates();
   give_own_rates(false);
 }
 

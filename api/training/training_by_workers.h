@@ -58,8 +58,8 @@ class ChiefOfWorkers {
   int64_t go_back();
   void add(const std::vector<double>& values);
   void add_to_own_metrics(std::span<const double> states);
-  /// That of the optimizer here, unless it follows a schedule.
-  void give_rate();
+  /// Those of the optimizers here, unless they follow schedules.
+  void give_rates();
   void give_own_rates(bool all);
   void await_workers();
   /// Whether it is time to ask the servers again.
@@ -70,8 +70,9 @@ class ChiefOfWorkers {
   ModelNode& model_;
   detail::ParameterServerJob& job_;
   uint64_t training_ = 0;  // its number
-  double rate_ = 0.0;
-  std::vector<std::pair<detail::NamedOptimizer, double>> own_rates_;  // of the model's own optimizers
+  using Rates = detail::RemoteParameters::Rates;
+  Rates rates_;                                                      // as servers know them
+  std::vector<std::pair<detail::NamedOptimizer, Rates>> own_rates_;  // of the model's own optimizers
   std::chrono::steady_clock::time_point looked_ = {}, saved_ = {};
   bool has_snapshots_ = true;
   std::vector<Stand> stands_;    // of the last two snapshots, in this epoch

@@ -407,11 +407,11 @@ HeldRule& ParameterServer::rule(const std::string& name) {
 // That of a rule which workers bring (again) holds from then on.
 void ParameterServer::set_rate(const ParameterRequest& request) {
   if (!request.rule.empty()) {
-    rates_[request.rule] = request.number;
+    rates_[request.rule][request.id] = request.number;
     if (!rules_.contains(request.rule)) return;
   }
-  rule(request.rule).rule->set_learning_rate(request.number);
-  if (request.rule.empty()) tables_.set_rate(request.number);
+  rule(request.rule).rule->set_learning_rate(request.number, request.id);
+  if (request.rule.empty() && request.id == 0) tables_.set_rate(request.number);
 }
 
 namespace {
@@ -660,8 +660,8 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
     value += entry.bytes();
   }
   held.rule->load_state(values);
-  if (const auto rate = rates_.find(request.rule); rate != rates_.end() && request.id != 0)
-    held.rule->set_learning_rate(rate->second);
+  if (const auto rates = rates_.find(request.rule); rates != rates_.end() && request.id != 0)
+    for (const auto& [member, rate] : rates->second) held.rule->set_learning_rate(rate, member);
   if (is_new) keep_rule();
 }
 

@@ -100,7 +100,8 @@ class ParameterServer final : public ParameterService {
   std::shared_ptr<ParameterStore> store_;
   std::map<std::string, Variable, std::less<>> variables_;
   std::map<std::string, HeldRule> rules_;  // by name; compile()'s has none
-  std::map<std::string, double> rates_;    // that the chief has said of rules with a name
+  /// That the chief has said of rules with a name, by optimizer.
+  std::map<std::string, std::map<uint64_t, double>> rates_;
   RowTables tables_;
   uint64_t job_ = 0;  // 0: no chief has come
   std::set<uint64_t> past_jobs_;

@@ -65,9 +65,9 @@ class ParameterServerJob : public std::enable_shared_from_this<ParameterServerJo
   struct LoopOptimizer {
     std::weak_ptr<const void> optimizer;
     std::string rule;
-    double rate = 0.0;          // as servers know it
-    uint64_t times_loaded = 0;  // likewise
-    bool has_applied = false;   // since its state came here
+    RemoteParameters::Rates rates = {};  // as servers know them
+    uint64_t times_loaded = 0;           // likewise
+    bool has_applied = false;            // since its state came here
   };
   std::vector<LoopOptimizer> loop_optimizers;
   /// The state of these comes here; set by who knows optimizers.

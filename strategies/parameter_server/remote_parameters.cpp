@@ -335,13 +335,17 @@ bool RemoteParameters::set_rule(const RuleOfServers& rule, bool if_none) {
   return std::ranges::any_of(asking, [](const Asked& asked) { return asked.reply.number != 0.0; });
 }
 
-void RemoteParameters::set_learning_rate(double rate, const std::string& rule) {
-  Asking asking = this->asking(ParameterCallKind::set_rate);
-  for (Asked& asked : asking) {
-    asked.request.number = rate;
-    asked.request.rule = rule;
+void RemoteParameters::set_learning_rates(const Rates& rates, const std::string& rule) {
+  for (size_t member = 0; member < rates.size(); ++member) {
+    if (rates[member] < 0.0) continue;
+    Asking asking = this->asking(ParameterCallKind::set_rate);
+    for (Asked& asked : asking) {
+      asked.request.number = rates[member];
+      asked.request.id = member;
+      asked.request.rule = rule;
+    }
+    ask(asking, true);
   }
-  ask(asking, true);
 }
 
 namespace {

@@ -76,8 +76,10 @@ class RemoteParameters {
   /// From now on gradients are applied by that rule. The same one as before keeps its state; where there is
   /// another one `if_none` throws StateError. Whether some server did not have it.
   bool set_rule(const RuleOfServers& rule, bool if_none = false);
-  /// Of a rule that has a name: also before it is there.
-  void set_learning_rate(double rate, const std::string& rule = {});
+  /// Of each optimizer of a rule, of which most have one; below 0: that follows a schedule. Of a rule that
+  /// has a name also before it is there.
+  using Rates = std::vector<double>;
+  void set_learning_rates(const Rates& rates, const std::string& rule = {});
   struct RuleState {
     std::string text;                       ///< of set_rule(); "": nobody has said one
     std::map<std::string, Tensor> tensors;  ///< its own, of all servers, by name

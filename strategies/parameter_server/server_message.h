@@ -21,7 +21,7 @@ enum class ParameterCallKind : uint8_t {
   /// `text` says how gradients are applied to the entries from now on. Where another one does so already and
   /// `id` is not 0 it is refused. The answer's `number` is 0 where the same one did so before.
   set_rule,
-  set_rate,  ///< its learning rate becomes `number`
+  set_rate,  ///< its learning rate becomes `number`, where it has several optimizers that of optimizer `id`
   /// Values of the entries. With a `piece` an attempt before its own is undone; the answer's `number` is how
   /// many parts its own has made, below 0 where the step is over.
   pull,

@@ -47,8 +47,8 @@ class ServerRule {
   virtual std::vector<std::pair<std::string, Tensor>> state() const = 0;
   /// Such tensors in the same order. Throws ShapeError for others.
   virtual void load_state(const Tensors& values) = 0;
-  /// Throws StateError where it follows a schedule.
-  virtual void set_learning_rate(double rate) = 0;
+  /// Of its optimizer number `member`, where it has several. Throws StateError where that follows a schedule.
+  virtual void set_learning_rate(double rate, size_t member) = 0;
   /// The same rule for rows of the table of that name. Throws InvalidArgumentError where it needs more than
   /// rows, which is what it does here.
   virtual std::unique_ptr<RowRule> for_rows(const std::string& table) const;

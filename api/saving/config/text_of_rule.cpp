@@ -26,21 +26,30 @@ void forget_what_changes(Json& optimizer) {
   Json& config = optimizer["config"];
   config.erase("name");
   if (config.contains("learning_rate") && config["learning_rate"].is_number()) config.erase("learning_rate");
-  if (!config.contains("optimizer_map")) return;
-  Json& map = config["optimizer_map"]["config"];
+}
+
+/// Optimizers of a MultiOptimizer go by their place, as in variables_for_servers().
+void number_members(Json& map) {
   Json& entries = map["optimizer_map"];
-  forget_what_changes(map["default_optimizer"]);
-  for (const auto& [pattern, entry] : Json(entries).items()) forget_what_changes(entries[pattern]);
+  size_t place = 0;
+  const auto number = [&place](Json& member) {
+    forget_what_changes(member);
+    member["config"]["name"] = std::to_string(place++);
+  };
+  const Json patterns = entries;
+  for (const auto& [pattern, member] : patterns.items()) number(entries[pattern]);
+  number(map["default_optimizer"]);
 }
 
 }  // namespace
 
 std::string text_of_rule(BaseOptimizer& optimizer, bool lazy_rows,
                          const std::function<std::string(const Variable&)>& server_name) {
-  Json rule = {{"optimizer", optimizer_to_json(optimizer)},
-               {"constraints", Json::object()},
-               {"lazy_rows", lazy_rows}};
+  Json rule = {
+      {"optimizer", optimizer_to_json(optimizer)}, {"constraints", Json::object()}, {"lazy_rows", lazy_rows}};
   forget_what_changes(rule["optimizer"]);
+  if (Json& config = rule["optimizer"]["config"]; config.contains("optimizer_map"))
+    number_members(config["optimizer_map"]["config"]);
   for (const Variable& variable : optimizer.variables())
     if (variable.node().spec.constraint)
       rule["constraints"][server_name(variable)] = constraint_to_json(variable);

@@ -350,6 +350,60 @@ TEST(FitByWorkers, ArraysOfOtherValuesAreRefused) {
   worker.get();
 }
 
+/// An optimizer for each layer; a callback changes the rate of one.
+TEST(FitByWorkers, AMultiOptimizerIsServed) {
+  const auto trained = [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = network({.normalizes = true});
+    const Optimizer slow = SGD({.learning_rate = 0.05, .momentum = 0.9}), other = Adam(0.01);
+    const MultiOptimizer both(
+        OptimizerMap(other, {{".*out.*", slow}, {".*norm.*", RMSprop(CosineDecay(0.1, 9))}}));
+    net.compile({.optimizer = both, .loss = "mse"});
+    LambdaCallback callback({.on_epoch_begin = [&](int epoch, Logs&) {
+      if (epoch == 1) slow.set_learning_rate(0.01), other.set_learning_rate(0.03);
+    }});
+    TrainedTwice result;
+    result.losses = net.fit(
+        features(40), targets(40),
+        {.batch_size = 8, .epochs = 3, .verbose = 0, .callbacks = {callback}, .shuffle = false})["loss"];
+    for (const Tensor& weight : net.get_weights()) result.weights.push_back(weight.to_vector<float>());
+    for (const OptimizerVariable& variable : both.node().variables_for_file())
+      result.slots.push_back(variable.value.astype(DType::float32).to_vector<float>());
+    return result;
+  };
+  const TrainedTwice expected = trained(OneDeviceStrategy("cpu:0"));
+  for (const bool synchronous : {false, true}) {
+    LocalCluster cluster =
+        cluster_of({.servers = 2, .staleness = synchronous ? -1 : 0, .synchronous = synchronous});
+    const ParameterServerStrategy chief = cluster.chief();
+    std::vector<std::future<TrainedTwice>> workers;
+    for (int i = 0; i < 2; ++i)
+      workers.push_back(std::async(std::launch::async, [&] { return trained(cluster.worker()); }));
+    const TrainedTwice of_chief = trained(chief);
+    EXPECT_THAT(of_chief.losses, ::testing::Pointwise(::testing::DoubleNear(2e-6), expected.losses));
+    expect_near(of_chief.weights, expected.weights, 5e-6);
+    expect_near(of_chief.slots, expected.slots, 5e-6);
+    for (auto& worker : workers) expect_near(worker.get().weights, expected.weights, 5e-6);
+  }
+}
+
+TEST(FitByWorkers, WhatAMultiOptimizerCannotHaveServersIsRefused) {
+  const auto refusal = [](const MultiOptimizer& optimizer, const Partitioner& partitioner) {
+    LocalCluster cluster = cluster_of({.partitioner = partitioner});
+    const ParameterServerStrategy chief = cluster.chief();
+    const auto scope = chief.scope();
+    const Sequential net = network({});
+    net.compile({.optimizer = optimizer, .loss = "mse"});
+    return error_text<InvalidArgumentError>(
+        [&] { net.fit(features(40), targets(40), {.batch_size = 8, .epochs = 1, .verbose = 0}); });
+  };
+  const Optimizer sgd = SGD(0.1);
+  EXPECT_THAT(refusal(MultiOptimizer(OptimizerMap(Adam(), {{".*out.*", sgd}, {".*hidden.*", sgd}})), {}),
+              HasSubstr("one pattern for each"));
+  EXPECT_THAT(refusal(MultiOptimizer(OptimizerMap(Adam(), {{".*out.*", SGD()}})), FixedShardsPartitioner(2)),
+              HasSubstr("variable_partitioner"));
+}
+
 TEST(FitByWorkers, AFileThatAllSaveIsThereBehindIt) {
   const ScratchFolder folder;
   LocalCluster cluster(2, detail::read_optimizer_rules());

@@ -58,7 +58,7 @@ class DescentRule final : public ServerRule {
     rule_->steps = static_cast<int>(values.at(0).item());
     for (size_t i = 0; i < places_.size(); ++i) places_[i] = values.at(i + 1).item();
   }
-  void set_learning_rate(double rate) override {
+  void set_learning_rate(double rate, size_t) override {
     rule_ = std::make_unique<PlainDescent>(Variables(rule_->variables()), rate, steps_);
   }
 

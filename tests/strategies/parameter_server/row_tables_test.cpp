@@ -36,7 +36,7 @@ class GrowingRule final : public ServerRule {
   UpdateRule& rule_for(ParameterStore&, const Variables&) override { throw StateError("no variables"); }
   std::vector<std::pair<std::string, Tensor>> state() const override { return {}; }
   void load_state(const Tensors&) override {}
-  void set_learning_rate(double) override {}
+  void set_learning_rate(double, size_t) override {}
   std::unique_ptr<RowRule> for_rows(const std::string&) const override {
     return std::make_unique<GrowingRows>();
   }
