@@ -9,6 +9,12 @@
 
 namespace nyala::detail {
 
+namespace {
+
+constexpr const char* kWhoLoops = "a loop of the program's own: ";
+
+}  // namespace
+
 void Coordinator::send(const std::vector<LoopMeetings::Ready>& ready) {
   for (const auto& [answer, brought, why] : ready) answer(brought, why);
 }
@@ -53,7 +59,7 @@ std::vector<std::vector<std::byte>> Coordinator::meet_in_loop(const StepPiece& p
     fail_loop(what + ": waited " + std::to_string(timeout.count() / 1000) + " s for " + missing);
   }
   const auto [brought, why] = future.get();
-  if (!brought) throw CommunicationError("a loop of the program's own: " + why);
+  if (!brought) throw CommunicationError(kWhoLoops + why);
   return *brought;
 }
 

@@ -63,7 +63,7 @@ std::shared_ptr<ProcessExchange> ParameterServerJob::loop(int local_replicas) {
     coordinator_ ? coordinator_->fail_loop(reason) : client_->fail(kOwnLoop, reason);
   };
   auto made = std::make_shared<PieceExchange>(meet, self, local_replicas, tell);
-  for (const int64_t others : said_by_all(*made, int64_t{local_replicas}, "a loop of the program's own"))
+  for (const int64_t others : said_by_all(*made, int64_t{local_replicas}, "its beginning"))
     if (others != local_replicas)
       throw InvalidArgumentError("ParameterServerStrategy: this process has " +
                                  std::to_string(local_replicas) + " devices, another one has " +
