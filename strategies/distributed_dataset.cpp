@@ -1,8 +1,10 @@
 #include <nyala/strategies/distributed_dataset.h>
 
 #include <algorithm>
+#include <exception>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/batch_kind.h>
 #include <nyala/strategies/strategy_node.h>
@@ -34,10 +36,29 @@ int64_t DistributedDataset::cardinality() const {
   return (batches + replicas - 1) / replicas;
 }
 
+namespace {
+
+/// Its end is that of a walk. Not where an error ends it.
+std::shared_ptr<void> pass_of(const std::shared_ptr<StrategyNode>& strategy) {
+  if (!strategy->parameter_server_job()) return nullptr;
+  return {strategy.get(), [strategy, errors = std::uncaught_exceptions()](void*) {
+            if (std::uncaught_exceptions() > errors) return;
+            try {
+              strategy->end_pass();
+            } catch (const std::exception& error) {
+              log(LogChannel::warning,
+                  std::string("the end of a walk over a DistributedDataset: ") + error.what());
+            }
+          }};
+}
+
+}  // namespace
+
 DistributedDataset::Iterator::Iterator(std::shared_ptr<StrategyNode> strategy, const Dataset& dataset,
                                        BatchesAre batches)
     : strategy_(std::move(strategy)), batches_are_(batches) {
   const auto together = strategy_->meet_in_loop();
+  pass_ = pass_of(strategy_);
   const ProcessExchange* const processes = strategy_->processes();
   const AutoShardPolicy policy = dataset.options().experimental_distribute.auto_shard_policy;
   if (processes && batches == BatchesAre::global && are_own_batches(policy))
@@ -114,7 +135,7 @@ DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
     if (more_) batch_ = one_for_each(batch);
     if (processes) join(*processes, batch_, more_, batch);
   }
-  if (!more_) strategy_->end_pass();
+  if (!more_) pass_.reset();
   return *this;
 }
 

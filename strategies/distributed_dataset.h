@@ -45,6 +45,7 @@ class DistributedDataset {
     DistributedBatch cut_among_own(const Batch& batch);
 
     std::shared_ptr<StrategyNode> strategy_;
+    std::shared_ptr<void> pass_;  // ends it, also where the walk is left before its end
     std::shared_ptr<DatasetIterator> batches_;
     std::shared_ptr<detail::OwnBatches> own_;  // in its place, where each process has its own
     BatchesAre batches_are_;

@@ -57,7 +57,7 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   /// Where processes meet in loops of the program's own alone, processes() is there as long as what this
   /// returns lives; null where there is nothing to begin. For verbs outside of replicas.
   virtual std::shared_ptr<void> meet_in_loop() { return nullptr; }
-  /// A walk over distributed batches has ended.
+  /// A walk over distributed batches has ended, or what it changed is needed here now.
   virtual void end_pass() {}
   /// Text for people: replicas, devices, how gradients are reduced.
   virtual std::string describe() const = 0;

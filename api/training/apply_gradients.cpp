@@ -107,7 +107,7 @@ void serve_gradients(StrategyNode& strategy, const std::shared_ptr<BaseOptimizer
   if (!job) return;
   if (!optimizer->built()) optimizer->build(strategy.store(), variables);
   if (ProcessExchange* const all = strategy.processes())
-    serve_in_loop(optimizer, *job, *all);
+    serve_in_loop(optimizer, *job, *all, variables);
   else
     serve_in_function(optimizer, *job, "apply_gradients");
 }

@@ -205,6 +205,7 @@ History Fit::train_for_the_chief() {
 
 History Fit::run() {
   ParameterServerJob* const job = strategy().parameter_server_job();
+  strategy().end_pass();  // of a loop without a walk
   if (job && !job->is_chief()) return train_for_the_chief();
   const auto pass_over = [this] {
     recovery_.pass_over([this] { learn_shapes(); });

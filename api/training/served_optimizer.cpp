@@ -11,6 +11,7 @@
 #include <nyala/api/optimizers/multi_optimizer.h>
 #include <nyala/api/training/training_by_workers.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -200,12 +201,24 @@ void detail::serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, 
 
 namespace {
 
+/// Those of `rates` that are others than `known`: what the program has set since holds.
+void set_rates(BaseOptimizer& optimizer, const RemoteParameters::Rates& rates,
+               const RemoteParameters::Rates& known) {
+  const auto* const group = dynamic_cast<const OptimizerGroup*>(&optimizer);
+  for (size_t i = 0; i < rates.size(); ++i) {
+    if (rates[i] < 0.0 || rates[i] == known.at(i)) continue;
+    (group ? group->members()[i].node() : optimizer).set_learning_rate(rates[i]);
+  }
+}
+
 void take_loop_optimizers(ParameterServerJob& job) {
   for (ParameterServerJob::LoopOptimizer& own : job.loop_optimizers) {
     const auto optimizer = std::static_pointer_cast<const BaseOptimizer>(own.optimizer.lock());
     if (!optimizer || !std::exchange(own.has_applied, false)) continue;
+    const RemoteParameters::Rates rates = rates_for_servers(*optimizer);
     take_state(const_cast<BaseOptimizer&>(*optimizer), job.parameters().rule_state(own.rule).tensors);
     own.times_loaded = optimizer->times_loaded();
+    set_rates(const_cast<BaseOptimizer&>(*optimizer), rates, own.rates);
   }
 }
 
@@ -225,7 +238,7 @@ void give_changes_of_loop(const BaseOptimizer& optimizer, ParameterServerJob::Lo
 }  // namespace
 
 void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
-                           ProcessExchange& all) {
+                           ProcessExchange& all, const Variables& variables) {
   RemoteParameters& parameters = job.parameters();
   auto own = std::ranges::find_if(job.loop_optimizers, [&](const auto& known) {
     return known.optimizer.lock() == std::shared_ptr<const void>(optimizer);
@@ -234,8 +247,10 @@ void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, Para
     check_can_be_served(*optimizer, parameters);
     if (job.loop_optimizers.empty()) parameters.restarts();  // from now on each is one too many
     const std::string rule = "loop." + std::to_string(job.loop_optimizers.size() + 1);
-    give_rule_to_servers(*optimizer, {}, parameters, true, rule);
-    give_state_to_servers(*optimizer, parameters, true, rule);
+    if (job.is_chief()) {  // behind a fit() it alone has the state; all meet before anything is applied
+      give_rule_to_servers(*optimizer, {}, parameters, false, rule);
+      give_state_to_servers(*optimizer, parameters, false, rule);
+    }
     job.loop_optimizers.push_back({.optimizer = optimizer,
                                    .rule = rule,
                                    .rates = rates_for_servers(*optimizer),
@@ -243,11 +258,18 @@ void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, Para
     own = std::prev(job.loop_optimizers.end());
     job.take_loop_optimizers = [&job] { take_loop_optimizers(job); };
   }
-  if (job.is_chief()) give_changes_of_loop(*optimizer, *own, parameters);
+  parameters.check_has_no_sums();
+  if (job.is_chief())
+    give_changes_of_loop(*optimizer, *own, parameters);
+  else
+    own->rates = rates_for_servers(*optimizer);
   own->has_applied = true;
   parameters.use_rule(own->rule);
-  parameters.begin_loop_step({.piece = all.rank(), .pieces = all.size()},
-                             [&all] { all.agree(0, "gradients that a loop applies"); });
+  uint64_t number = 0;
+  for (const Variable& variable : variables) number = mix_key(number, parameters.server_name(variable));
+  parameters.begin_loop_step({.piece = all.rank(), .pieces = all.size()}, [&all, number] {
+    all.agree(number, "the variables that a loop applies gradients to");
+  });
 }
 
 namespace {

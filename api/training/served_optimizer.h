@@ -52,8 +52,9 @@ void take_own_optimizer(const NamedOptimizer& own, const ModelNode& model, Remot
 void serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
                        const char* what);
 /// All processes, which meet by `all`, apply gradients by `optimizer` in a loop of the program's own.
+/// They throw CommunicationError where `variables` are others than those of the others.
 void serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
-                   ProcessExchange& all);
+                   ProcessExchange& all, const Variables& variables);
 /// A train_step applies gradients of some of `listed` by `optimizer`: that of compile(), or one of the
 /// model's own, which servers are told here. Throws StateError for another one. Nothing without a job.
 void serve_in_step(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job,

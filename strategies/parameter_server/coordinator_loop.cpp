@@ -1,9 +1,11 @@
 // Loops of the program's own under a synchronous strategy: the chief takes part by itself, workers by
 // questions.
+#include <algorithm>
 #include <future>
 #include <utility>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/strategies/parameter_server/coordinator.h>
 #include <nyala/strategies/parameter_server/brought_answer.h>
 
@@ -12,6 +14,7 @@ namespace nyala::detail {
 namespace {
 
 constexpr const char* kWhoLoops = "a loop of the program's own: ";
+constexpr std::chrono::milliseconds kBeforeItIsSaid{5000};
 
 }  // namespace
 
@@ -50,12 +53,16 @@ std::vector<std::vector<std::byte>> Coordinator::meet_in_loop(const StepPiece& p
                        });
   }
   send(ready);
-  if (future.wait_for(timeout) == std::future_status::timeout) {
-    std::string missing;
-    {
-      const std::lock_guard lock(mutex_);
-      missing = loop_.missing();
-    }
+  const auto missing_now = [this] {
+    const std::lock_guard lock(mutex_);
+    return loop_.missing();
+  };
+  const auto first = std::min(timeout, kBeforeItIsSaid);
+  if (future.wait_for(first) == std::future_status::timeout && first < timeout)
+    log(LogChannel::warning,
+        std::string(kWhoLoops) + ("the chief waits for " + missing_now()) + " at " + what);
+  if (future.wait_for(timeout - first) == std::future_status::timeout) {
+    const std::string missing = missing_now();
     fail_loop(what + ": waited " + std::to_string(timeout.count() / 1000) + " s for " + missing);
   }
   const auto [brought, why] = future.get();

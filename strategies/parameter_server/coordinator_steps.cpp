@@ -31,6 +31,14 @@ std::optional<CoordinatorReply> Coordinator::piece_for(uint64_t worker) {
   return reply;
 }
 
+/// A worker whose train_step() has ended comes to no meeting of it any more.
+std::string Coordinator::missed_meeting(const CoordinatorRequest& request) const {
+  const StepPiece& piece = request.piece;
+  const bool goes_on = request.call == CoordinatorCall::done && piece.id == steps_.id() &&
+                       piece.attempt == steps_.attempt() && piece.pieces == steps_.pieces();
+  return goes_on ? board_.waited_for(piece.piece) : std::string();
+}
+
 /// What a worker tells of its piece.
 void Coordinator::take_piece(const CoordinatorRequest& request) {
   if (request.call == CoordinatorCall::ended) {
@@ -39,6 +47,10 @@ void Coordinator::take_piece(const CoordinatorRequest& request) {
     events_.push_back({.kind = CoordinatorEvent::Kind::epoch_over});
   } else if (request.call == CoordinatorCall::behind) {
     steps_.behind(request.worker, request.piece);
+  } else if (const std::string what = missed_meeting(request); !what.empty()) {
+    events_.push_back({.kind = CoordinatorEvent::Kind::failed,
+                       .text = "a worker was done with its piece of a step, and others wait for it at " +
+                               in_quotes(what) + "; all processes run the same program"});
   } else if (request.call == CoordinatorCall::done &&
              steps_.done(request.worker, request.piece, request.values, Clock::now()) &&
              steps_.is_complete()) {

@@ -49,6 +49,15 @@ std::vector<PieceBoard::Ready> PieceBoard::meet(uint64_t call, const StepPiece& 
   return ready;
 }
 
+std::string PieceBoard::waited_for(int piece) const {
+  for (const auto& [call, waiting] : waiting_) {
+    const auto meeting = meetings_.find(waiting.number);
+    if (meeting != meetings_.end() && !meeting->second.came.at(static_cast<size_t>(piece)))
+      return meeting->second.what;
+  }
+  return {};
+}
+
 void PieceBoard::forget(uint64_t call) { waiting_.erase(call); }
 
 }  // namespace nyala::detail

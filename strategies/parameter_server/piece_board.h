@@ -37,6 +37,8 @@ class PieceBoard {
   /// Nobody waits for that answer any more.
   void forget(uint64_t call);
   bool has_waiting() const { return !waiting_.empty(); }
+  /// What others wait for that piece at; empty: nothing.
+  std::string waited_for(int piece) const;
 
  private:
   struct Meeting {

@@ -571,6 +571,14 @@ void RemoteParameters::set_piece(const StepPiece& piece, std::function<void()> m
   piece_is_pushed_ = piece_is_lost_ = is_loop_step_ = false;
 }
 
+void RemoteParameters::check_has_no_sums() {
+  for (const auto& [known, variable] : living())
+    if (is_sum_over_replicas(variable))
+      throw InvalidArgumentError("ParameterServerStrategy: variable " + in_quotes(variable.path()) +
+                                 " is a sum over replicas (Aggregation::sum, read together), which loops by "
+                                 "strategy.run() do not keep on parameter servers; train by fit()");
+}
+
 void RemoteParameters::begin_loop_step(const StepPiece& place, std::function<void()> meet) {
   StepPiece piece = place;
   piece.id = kStepsOfLoops + ++loop_steps_;

@@ -108,6 +108,9 @@ class RemoteParameters {
   /// for as long as the attempt goes on, and the values come here.
   void set_piece(const StepPiece& piece, std::function<void()> meet = {});
   bool is_in_step() const { return piece_.id != 0; }
+  /// Throws InvalidArgumentError for a variable that is a sum over replicas: in a loop nobody keeps each
+  /// process' share.
+  void check_has_no_sums();
   /// The next exchange is that of this process, which is rank `place.piece`, in a loop that all run: as a
   /// piece of a step which that exchange begins and ends. `meet` as in set_piece().
   void begin_loop_step(const StepPiece& place, std::function<void()> meet);

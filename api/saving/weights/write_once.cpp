@@ -77,6 +77,7 @@ bool goes_on_elsewhere(const ModelNode& model) { return model.strategy()->genera
 
 void write_with_all(const Model& model, const std::string& path, const std::function<void()>& write) {
   detail::ParameterServerJob* const job = model.model_node().strategy()->parameter_server_job();
+  model.model_node().strategy()->end_pass();  // in the middle of a walk optimizers have what they had before
   if (!leaves_it_to_the_chief(model.model_node()))
     make_with_all(model,
                   {.what = "save", .make = write, .pass_over = [&](ProcessGenerations&, int64_t) {

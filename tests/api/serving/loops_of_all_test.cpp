@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <future>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -161,6 +162,102 @@ TEST(LoopsOfAll, TakeSeveralDevicesInEachProcess) {
   configure_logical_devices("cpu", 2);
   cluster.devices = {"cpu:0", "cpu:1"};
   expect_one_devices_numbers(cluster, false);  // its statistics are of one device in each process
+}
+
+/// Behind a fit() the chief alone has the optimizer's state; walks are left before their end, and the rate is
+/// set behind the last step of one.
+TEST(LoopsOfAll, GoOnFromAFitAndFromWalksThatWereLeft) {
+  const auto program = [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = network(true);
+    net.compile({.optimizer = SGD({.learning_rate = 0.05, .momentum = 0.9}), .loss = "mse"});
+    net.fit(rows(), {.epochs = 2, .verbose = 0});
+    if (detail::ParameterServerJob* const job = strategy.node().parameter_server_job();
+        job && job->is_chief())
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // workers come first
+    const Optimizer optimizer = net.optimizer();
+    Looped looped;
+    int64_t step = 10;
+    for (int walk = 0; walk < 3; ++walk) {
+      int steps = 0;
+      for (const DistributedBatch& batch : strategy.distribute(rows().repeat())) {
+        strategy.run(
+            [&](const Batch& part) {
+              GradientTape tape;
+              TrainingPass pass(batch, step);
+              const Tensor loss =
+                  ops::square(pass(net, part.x[0]) - part.y[0]).sum() / static_cast<double>(batch.rows);
+              optimizer.apply_gradients(tape.gradient(loss, net.trainable_variables()),
+                                        net.trainable_variables());
+              pass.finish();
+            },
+            batch);
+        ++step;
+        if (++steps == 3) {
+          optimizer.set_learning_rate(0.01 * (walk + 1));
+          break;
+        }
+      }
+      looped.numbers.push_back(optimizer.learning_rate());
+      add_state(looped, optimizer);
+    }
+    for (const Variable& variable : net.variables())
+      looped.weights.push_back(variable.value().to_vector<float>());
+    return looped;
+  };
+  const Looped expected = program(OneDeviceStrategy("cpu:0"));
+  LocalCluster cluster = cluster_of(2, 2);
+  for (const Looped& looped : run_in_all<Looped>(cluster, program)) {
+    EXPECT_THAT(looped.numbers, Pointwise(DoubleNear(5e-6), expected.numbers));
+    expect_near(looped.weights, expected.weights);
+    expect_near(looped.states, expected.states);
+  }
+}
+
+TEST(LoopsOfAll, OtherVariablesInOneProcessAreAnError) {
+  LocalCluster cluster = cluster_of(2, 1);
+  const auto texts = run_in_all<std::string>(cluster, [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const bool is_other = strategy.node().parameter_server_job()->place.index == 1;
+    const Variable w(ops::ones({4}), {.name = "w"}), v(ops::ones({4}), {.name = "v"});
+    const SGD optimizer(0.1);
+    return error_text<CommunicationError>([&] {
+      for (const DistributedBatch& batch : strategy.distribute(rows()))
+        strategy.run(
+            [&](const Batch& part) {
+              GradientTape tape;
+              const Tensor loss = (part.x[0] * w.value() * v.value()).sum();
+              const Variables variables = is_other ? Variables{w} : Variables{w, v};
+              optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+            },
+            batch);
+    });
+  });
+  for (const std::string& text : texts) EXPECT_THAT(text, HasSubstr("the variables that a loop applies"));
+}
+
+TEST(LoopsOfAll, SumsOverReplicasAreRefused) {
+  LocalCluster cluster = cluster_of(1, 1);
+  const auto texts = run_in_all<std::string>(cluster, [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Variable weight(ops::ones({4}), {.name = "w"});
+    const Variable count(0.0, {.trainable = false,
+                               .aggregation = Aggregation::sum,
+                               .synchronization = Synchronization::on_read,
+                               .name = "count"});
+    const SGD optimizer(0.1);
+    return error_text<InvalidArgumentError>([&] {
+      for (const DistributedBatch& batch : strategy.distribute(rows()))
+        strategy.run(
+            [&](const Batch& part) {
+              GradientTape tape;
+              const Tensor loss = (part.x[0] * weight.value()).sum();
+              optimizer.apply_gradients({tape.gradient(loss, {weight})}, {weight});
+            },
+            batch);
+    });
+  });
+  for (const std::string& text : texts) EXPECT_THAT(text, HasSubstr("'count' is a sum over replicas"));
 }
 
 /// Who throws ends what the others wait for.
