@@ -153,6 +153,12 @@ void detail::take_own_optimizer(const NamedOptimizer& own, const ModelNode& mode
 
 namespace {
 
+/// The entry of `known` that stands for `optimizer`.
+template <class Entries>
+auto find_served(Entries& known, const std::shared_ptr<BaseOptimizer>& optimizer) {
+  return std::ranges::find_if(known, [&](const auto& entry) { return entry.optimizer.lock() == optimizer; });
+}
+
 [[noreturn]] void throw_second_optimizer(const BaseOptimizer& optimizer, const std::string& what) {
   throw StateError(what + ": parameter servers apply the gradients of one optimizer, and " +
                    optimizer.class_name() +
@@ -169,9 +175,7 @@ void detail::serve_in_step(const std::shared_ptr<BaseOptimizer>& optimizer, Para
   RemoteParameters& parameters = job->parameters();
   const std::shared_ptr<const void> served = job->served_optimizer.lock();
   if (!served || served == optimizer) return parameters.use_rule({});
-  const auto own = std::ranges::find_if(job->own_optimizers, [&](const auto& known) {
-    return known.optimizer.lock() == std::shared_ptr<const void>(optimizer);
-  });
+  const auto own = find_served(job->own_optimizers, optimizer);
   if (own == job->own_optimizers.end()) throw_second_optimizer(*optimizer, "apply_gradients");
   parameters.use_rule(own->rule);
   if (own->is_given && !parameters.is_in_step()) return;
@@ -240,9 +244,7 @@ void give_changes_of_loop(const BaseOptimizer& optimizer, ParameterServerJob::Lo
 void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
                            ProcessExchange& all, const Variables& variables) {
   RemoteParameters& parameters = job.parameters();
-  auto own = std::ranges::find_if(job.loop_optimizers, [&](const auto& known) {
-    return known.optimizer.lock() == std::shared_ptr<const void>(optimizer);
-  });
+  auto own = find_served(job.loop_optimizers, optimizer);
   if (own == job.loop_optimizers.end()) {
     check_can_be_served(*optimizer, parameters);
     if (job.loop_optimizers.empty()) parameters.restarts();  // from now on each is one too many

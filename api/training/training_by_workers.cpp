@@ -89,11 +89,11 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   give_rule_to_servers(optimizer, tables, parameters);
   give_state_to_servers(optimizer, parameters);
   job_.served_optimizer.reset();
-  rates_ = rates_for_servers(optimizer);
-  own_rates_.clear();
+  rates_.clear();
+  rates_.emplace_back(NamedOptimizer{"", model_.compiled_training().optimizer}, rates_for_servers(optimizer));
   for (const NamedOptimizer& own : own_optimizers_of(model_)) {
     give_own_optimizer(own, parameters);
-    own_rates_.emplace_back(own, rates_for_servers(own.optimizer.node()));
+    rates_.emplace_back(own, rates_for_servers(own.optimizer.node()));
   }
   if (!is_synchronous()) snapshot();  // nobody gives values and optimizer again
   job_.coordinator().begin_training(training_, text_of(facts),
@@ -317,26 +317,26 @@ void ChiefOfWorkers::take_over() {
   RemoteParameters& parameters = job_.parameters();
   parameters.pull();
   take_state_from_servers(model_.compiled_training().optimizer.node(), parameters);
-  for (const auto& [own, rate] : own_rates_) take_own_optimizer(own, model_, parameters);
+  for (const auto& [own, rates] : std::span(rates_).subspan(1)) take_own_optimizer(own, model_, parameters);
 }
 
 void ChiefOfWorkers::give_rates() {
-  give_own_rates(true);
-  rates_ = rates_for_servers(model_.compiled_training().optimizer.node());
-  job_.parameters().set_learning_rates(rates_);
+  for (auto& [known, rates] : rates_) {
+    rates = rates_for_servers(known.optimizer.node());
+    job_.parameters().set_learning_rates(rates, known.name);
+  }
 }
 
-void ChiefOfWorkers::give_own_rates(bool all) {
-  for (auto& [own, known] : own_rates_) {
-    const Rates rates = rates_for_servers(own.optimizer.node());
-    if (rates != std::exchange(known, rates) || all) job_.parameters().set_learning_rates(rates, own.name);
+void ChiefOfWorkers::give_new_rates() {
+  for (auto& [known, rates] : rates_) {
+    const Rates now = rates_for_servers(known.optimizer.node());
+    if (now != std::exchange(rates, now)) job_.parameters().set_learning_rates(now, known.name);
   }
 }
 
 void ChiefOfWorkers::give_back() {
   job_.parameters().publish();
-  if (rates_for_servers(model_.compiled_training().optimizer.node()) != rates_) give_rates();
-  give_own_rates(false);
+  give_new_rates();
 }
 
 void ChiefOfWorkers::end(const FinishedEpochs& finished) {

@@ -60,7 +60,8 @@ class ChiefOfWorkers {
   void add_to_own_metrics(std::span<const double> states);
   /// Those of the optimizers here, unless they follow schedules.
   void give_rates();
-  void give_own_rates(bool all);
+  /// Of those that have changed here since.
+  void give_new_rates();
   void await_workers();
   /// Whether it is time to ask the servers again.
   bool looks_now();
@@ -71,8 +72,8 @@ class ChiefOfWorkers {
   detail::ParameterServerJob& job_;
   uint64_t training_ = 0;  // its number
   using Rates = detail::RemoteParameters::Rates;
-  Rates rates_;                                                      // as servers know them
-  std::vector<std::pair<detail::NamedOptimizer, Rates>> own_rates_;  // of the model's own optimizers
+  /// Of compile()'s optimizer, which has no name, then of the model's own; as servers know them.
+  std::vector<std::pair<detail::NamedOptimizer, Rates>> rates_;
   std::chrono::steady_clock::time_point looked_ = {}, saved_ = {};
   bool has_snapshots_ = true;
   std::vector<Stand> stands_;    // of the last two snapshots, in this epoch
