@@ -78,15 +78,7 @@ class RawReactor final : public grpc::ServerGenericBidiReactor {
     if (!ok) return write();
     std::vector<grpc::Slice> slices;
     if (!in_.Dump(&slices).ok()) return Finish(grpc::Status::CANCELLED);
-    if (!has_head_) {
-      has_head_ = true;
-      std::memcpy(&left_, slices[0].begin(), sizeof left_);
-    } else {
-      for (const grpc::Slice& slice : slices) {
-        std::memcpy(memory_.data() + place_, slice.begin(), slice.size());
-        place_ += slice.size();
-      }
-    }
+    for (const grpc::Slice& slice : slices) take(slice);
     StartRead(&in_);
   }
   void OnWriteDone(bool ok) override {
@@ -98,6 +90,14 @@ class RawReactor final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 
  private:
+  /// A message comes in slices of any size: also the head.
+  void take(const grpc::Slice& slice) {
+    const size_t of_head = std::min(slice.size(), sizeof left_ - head_);
+    std::memcpy(reinterpret_cast<std::byte*>(&left_) + head_, slice.begin(), of_head);
+    head_ += of_head;
+    std::memcpy(memory_.data() + place_, slice.begin() + of_head, slice.size() - of_head);
+    place_ += slice.size() - of_head;
+  }
   void write() {
     if (left_ == 0) return Finish(grpc::Status::OK);
     const size_t size = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
@@ -110,7 +110,7 @@ class RawReactor final : public grpc::ServerGenericBidiReactor {
 
   Bytes& memory_;
   grpc::ByteBuffer in_, out_;
-  bool has_head_ = false;
+  size_t head_ = 0;  // bytes of it that are there
   uint64_t left_ = 0, place_ = 0, offset_ = 0;
 };
 
