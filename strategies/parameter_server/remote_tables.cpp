@@ -17,8 +17,6 @@ namespace {
 
 std::span<const std::byte> bytes_of_ids(std::span<const int64_t> ids) { return std::as_bytes(ids); }
 
-int64_t columns_of(const Shape& shape) { return shape.slice(1, shape.rank()).num_elements(); }
-
 /// Adds each row of a use to the sum of its id, among the sorted `ids`.
 void add_rows(const Tensor& indices, const Tensor& values, int64_t rows, std::span<const int64_t> ids,
               int64_t columns, std::vector<float>& sums) {

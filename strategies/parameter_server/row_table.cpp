@@ -71,12 +71,16 @@ RowTable::RowTable(const ParameterEntry& part, int64_t first, const RowFiller& f
     throw DTypeError("parameter server: table " + in_quotes(part.name) + ": expected float32, received " +
                      std::string(name_of(part.dtype)));
   state_.value = Tensor::empty(part.shape, part.dtype, Device{});
-  const int64_t most = rows_of_block(columns());
+  columns_ = columns_of(part.shape);
+  const int64_t most = rows_of_block(columns_);
   const Tensor elsewhere = Tensor::empty(part.shape.with(0, most), part.dtype, Device{});
   for (int64_t row = 0; row < first; row += most) fill(elsewhere.rows(0, std::min(most, first - row)));
   for (int64_t row = 0; row < shape()[0]; row += most)
     fill(state_.value.rows(row, std::min(most, shape()[0] - row)));
 }
+
+RowTable::RowTable(std::string name, State state)
+    : name_(std::move(name)), state_(std::move(state)), columns_(columns_of(shape())) {}
 
 void RowTable::set_rule(std::unique_ptr<RowRule> rule, const UpdateCount& count, bool keeps_slots) {
   if (!keeps_slots && rule_) catch_up_all(count);
@@ -107,8 +111,8 @@ void RowTable::read(std::span<const int64_t> ids, const UpdateCount& count, std:
   catch_up(ids, count);
   const auto* const value = state_.value.raw_as<float>();
   for (size_t i = 0; i < ids.size(); ++i) {
-    fetch_ahead(ids, i, value, columns());
-    std::memcpy(rows, value + ids[i] * columns(), row_bytes());
+    fetch_ahead(ids, i, value, columns_);
+    std::memcpy(rows, value + ids[i] * columns_, row_bytes());
     rows += row_bytes();
   }
 }
@@ -117,20 +121,20 @@ void RowTable::assign(std::span<const int64_t> ids, const UpdateCount& count, co
   catch_up(ids, count);
   auto* const value = state_.value.raw_as<float>();
   for (const int64_t id : ids) {
-    std::memcpy(value + id * columns(), rows, row_bytes());
+    std::memcpy(value + id * columns_, rows, row_bytes());
     rows += row_bytes();
   }
 }
 
 RowBlock RowTable::taken(std::span<const int64_t> ids) const {
-  const Shape flat{static_cast<int64_t>(ids.size()) * columns()};
+  const Shape flat{static_cast<int64_t>(ids.size()) * columns_};
   const auto of = [&](const Tensor& table) {
     const Tensor block = Tensor::empty(flat, DType::float32, Device{});
     auto* to = block.raw_as<float>();
     for (size_t i = 0; i < ids.size(); ++i) {
-      fetch_ahead(ids, i, table.raw_as<float>(), columns());
-      copy_row(to, table.raw_as<float>() + ids[i] * columns(), columns());
-      to += columns();
+      fetch_ahead(ids, i, table.raw_as<float>(), columns_);
+      copy_row(to, table.raw_as<float>() + ids[i] * columns_, columns_);
+      to += columns_;
     }
     return block;
   };
@@ -143,8 +147,8 @@ void RowTable::put_back(std::span<const int64_t> ids, const RowBlock& block) con
   const auto into = [&](const Tensor& table, const Tensor& rows) {
     const auto* from = rows.raw_as<float>();
     for (const int64_t id : ids) {
-      copy_row(table.raw_as<float>() + id * columns(), from, columns());
-      from += columns();
+      copy_row(table.raw_as<float>() + id * columns_, from, columns_);
+      from += columns_;
     }
   };
   into(state_.value, block.value);
@@ -153,7 +157,7 @@ void RowTable::put_back(std::span<const int64_t> ids, const RowBlock& block) con
 
 void RowTable::update(std::span<const int64_t> ids, const UpdateCount& count, const std::byte* gradients) {
   catch_up(ids, count);
-  for_blocks(ids, columns(), [&](size_t first, std::span<const int64_t> some) {
+  for_blocks(ids, columns_, [&](size_t first, std::span<const int64_t> some) {
     const RowBlock block = taken(some);
     std::memcpy(block.gradient.raw(), gradients + first * row_bytes(), block.gradient.bytes());
     rule_->update(count.step, count.rate_of(count.step), block);
@@ -170,7 +174,7 @@ void RowTable::catch_up(std::span<const int64_t> ids, const UpdateCount& count) 
   std::ranges::copy_if(ids, std::back_inserter(behind),
                        [&](int64_t id) { return next[id] >= 0 && next[id] < count.step; });
   std::ranges::sort(behind, {}, [&](int64_t id) { return next[id]; });
-  for_blocks(behind, columns(), [&](size_t, std::span<const int64_t> some) { catch_up_block(some, count); });
+  for_blocks(behind, columns_, [&](size_t, std::span<const int64_t> some) { catch_up_block(some, count); });
 }
 
 /// Sorted by the update that each has to make first: in each one those take part that come before.
@@ -180,7 +184,7 @@ void RowTable::catch_up_block(std::span<const int64_t> ids, const UpdateCount& c
   size_t some = 0;
   for (int64_t step = next[ids.front()]; step < count.step; ++step) {
     while (some < ids.size() && next[ids[some]] <= step) ++some;
-    const int64_t elements = static_cast<int64_t>(some) * columns();
+    const int64_t elements = static_cast<int64_t>(some) * columns_;
     RowBlock part{.value = front(block.value, elements), .gradient = front(block.gradient, elements)};
     std::memset(part.gradient.raw(), 0, part.gradient.bytes());
     for (const Tensor& slot : block.slots) part.slots.push_back(front(slot, elements));
@@ -192,7 +196,7 @@ void RowTable::catch_up_block(std::span<const int64_t> ids, const UpdateCount& c
 
 void RowTable::catch_up_all(const UpdateCount& count) {
   if (!state_.next.defined()) return;
-  const int64_t most = rows_of_block(columns());
+  const int64_t most = rows_of_block(columns_);
   std::vector<int64_t> ids;
   for (int64_t row = 0; row < shape()[0]; row += most) {
     ids.resize(static_cast<size_t>(std::min(most, shape()[0] - row)));

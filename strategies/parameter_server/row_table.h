@@ -38,7 +38,7 @@ class RowTable {
     Tensors slots = {};
     Tensor next = {};  ///< int64, by row: the first update that has not been made; -1: as at first. Or none
   };
-  RowTable(std::string name, State state) : name_(std::move(name)), state_(std::move(state)) {}
+  RowTable(std::string name, State state);
 
   const std::string& name() const { return name_; }
   const Shape& shape() const { return state_.value.shape(); }
@@ -58,8 +58,7 @@ class RowTable {
   void restart(const UpdateCount& count, int64_t step);
 
  private:
-  size_t row_bytes() const { return static_cast<size_t>(columns()) * sizeof(float); }
-  int64_t columns() const { return shape().num_elements() / std::max<int64_t>(shape()[0], 1); }
+  size_t row_bytes() const { return static_cast<size_t>(columns_) * sizeof(float); }
   void make_slots(const UpdateCount& count);
   void catch_up(std::span<const int64_t> ids, const UpdateCount& count);
   void catch_up_block(std::span<const int64_t> ids, const UpdateCount& count);
@@ -70,6 +69,7 @@ class RowTable {
 
   std::string name_;
   State state_;
+  int64_t columns_ = 0;
   std::unique_ptr<RowRule> rule_;
 };
 

@@ -41,7 +41,7 @@ enum class ParameterCallKind : uint8_t {
   /// All becomes what it was in the snapshot of mark `id`; the answer's `number` is 0 where there is none.
   restore,
   assign,      ///< values that replace those of the entries
-  state,       ///< the rule's own tensors; the answer's entries name them
+  state,       ///< the rule's own tensors, where `id` is not 0 the scalars; the answer's entries name them
   load_state,  ///< these; where `id` is not 0 and something has been applied by the rule, nothing
   /// Text for people, and numbers; `number` is the mark of the snapshot that it began with, below 0 without.
   describe,
@@ -128,6 +128,9 @@ void write_names(MessageWriter& out, const std::vector<std::string>& names);
 std::vector<std::string> read_names(MessageReader& in);
 void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries);
 std::vector<ParameterEntry> read_entries(MessageReader& in);
+
+/// The elements of a row of such a table.
+inline int64_t columns_of(const Shape& table) { return table.slice(1, table.rank()).num_elements(); }
 
 /// The bytes of all entries that are no tables.
 uint64_t whole_bytes(const std::vector<ParameterEntry>& entries);
