@@ -86,6 +86,11 @@ Tensor SyncOnReadVariable::read(const VariableNode& node, const VariablePlace& p
                      "none; read it inside Strategy::run, or make it with another aggregation");
   const auto owner = node.owner.lock();
   if (owner && owner->processes()) return read_from_all(node, *owner->processes());
+  return read_here(node);
+}
+
+Tensor SyncOnReadVariable::read_here(const VariableNode& node) {
+  const Aggregation aggregation = node.spec.aggregation;
   const size_t replicas = node.copies.size();
   if (replicas == 1 || aggregation == Aggregation::only_first_replica) return node.copies[0];
   if (aggregation == Aggregation::sum) return ops::cast(sum_of_copies(node), node.spec.dtype);

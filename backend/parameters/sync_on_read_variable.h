@@ -26,6 +26,8 @@ class SyncOnReadVariable final : public DistributedVariable {
   std::string_view class_name() const override { return "SyncOnReadVariable"; }
   Tensor read(const VariableNode& node, const VariablePlace& place) const override;
   void write(VariableNode& node, const VariablePlace& place, const VariableWrite& write) const override;
+  /// What the copies of this process come to between steps, whatever other processes have.
+  static Tensor read_here(const VariableNode& node);
 
  private:
   static void write_everywhere(VariableNode& node, const VariableWrite& write);

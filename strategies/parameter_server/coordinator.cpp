@@ -205,7 +205,7 @@ CoordinatorReply Coordinator::welcome(const CoordinatorRequest& request) {
 }
 
 std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {
-  if (!epoch_is_on_ || would_make_stale()) return std::nullopt;
+  if (!epoch_is_on_ || would_make_stale() || (takes_turns() && chief_has_news())) return std::nullopt;
   const DispenserAnswer next = dispenser_.next(worker, Clock::now());
   if (next.kind != DispenserAnswer::Kind::range) return std::nullopt;
   const DispensedBatch batch{.id = next.range.id,
@@ -228,6 +228,9 @@ bool Coordinator::would_make_stale() const {
     return !entry.second.is_late && effects_ - entry.second.effects + others > limit;
   });
 }
+
+/// What it makes of the batch before this one holds for this one.
+bool Coordinator::chief_has_news() const { return chief_looks_at_batch_ || !events_.empty(); }
 
 /// A worker gets the servers' values with each exchange. Between epochs callbacks may change them; with a
 /// bound they must be those of now.
@@ -318,6 +321,12 @@ void Coordinator::stop_epoch() {
 CoordinatorEvent Coordinator::wait(std::chrono::milliseconds time) {
   constexpr std::chrono::milliseconds kLook{500};
   const auto deadline = Clock::now() + time;
+  bool held_one_back = false;
+  {
+    const std::lock_guard lock(mutex_);
+    held_one_back = std::exchange(chief_looks_at_batch_, false) && takes_turns();
+  }
+  if (held_one_back) answer_waiting();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -326,6 +335,7 @@ CoordinatorEvent Coordinator::wait(std::chrono::milliseconds time) {
       if (!events_.empty()) {
         CoordinatorEvent event = std::move(events_.front());
         events_.pop_front();
+        chief_looks_at_batch_ = event.kind == CoordinatorEvent::Kind::batch_done;
         return event;
       }
       if (Clock::now() >= deadline) return {};

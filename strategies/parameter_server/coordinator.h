@@ -151,6 +151,7 @@ class Coordinator final : public ParameterService {
   static void send(const std::vector<PieceBoard::Ready>& ready);
   static void send(const std::vector<LoopMeetings::Ready>& ready);
   bool would_make_stale() const;
+  bool chief_has_news() const;
   bool has_old_values(uint64_t worker, int64_t epoch) const;
   void take(const CoordinatorRequest& request);
   void expire();
@@ -192,6 +193,7 @@ class Coordinator final : public ParameterService {
   uint64_t replicas_ = 0;      // of each worker; 0: nobody has said
   int64_t steps_again_ = 0;
   std::deque<CoordinatorEvent> events_;
+  bool chief_looks_at_batch_ = false;  // since wait() gave it one that is done
   uint64_t lost_ = 0;
   int64_t again_ = 0;
   std::map<std::string, uint64_t> files_;  // how often each was written between trainings
