@@ -405,7 +405,7 @@ void Fit::call_epoch_begin(int epoch, int64_t step) {
 }
 
 /// Batches are counted as they are done. Callbacks of batches see values that are some batches old, a second
-/// at most; in synchronous training they see those of now.
+/// at most; where batches are trained in order they see those of now.
 void Fit::train_epoch_by_workers(int epoch) {
   resume_.epoch = -1;
   resume_.batch = 0;
@@ -417,21 +417,25 @@ void Fit::train_epoch_by_workers(int epoch) {
   const auto is_seen = [&] {
     const auto now = std::chrono::steady_clock::now();
     if (config_.callbacks.empty()) return false;
-    if (!workers_->is_synchronous() && now - looked < kBetweenLooks) return false;
+    if (!workers_->is_in_order() && now - looked < kBetweenLooks) return false;
     looked = now;
     return true;
   };
   Logs none;
   int64_t trained = 0;
-  workers_->train_epoch(epoch, feed_.steps(), [&](int64_t done) {
-    trained = done;
+  const auto begin = [&](int64_t batch) {
+    callbacks_.call(&Callback::on_train_batch_begin, batch, none);
+    if (!config_.callbacks.empty()) workers_->give_back();
+  };
+  const auto done = [&](int64_t count) {
+    trained = count;
     if (is_seen()) workers_->take_over();
-    callbacks_.call(&Callback::on_train_batch_begin, done - 1, none);
     Logs logs = Logs::of_now([this](Logs& target) { target = stepper_.logs(); });
-    callbacks_.call(&Callback::on_train_batch_end, done - 1, logs);
+    callbacks_.call(&Callback::on_train_batch_end, count - 1, logs);
     if (!config_.callbacks.empty()) workers_->give_back();
     return model_.stop_training();
-  });
+  };
+  workers_->train_epoch(epoch, feed_.steps(), {begin, done});
   const bool knows_all = config_.steps_per_epoch == 0 && feed_.steps() >= 0;
   if (knows_all && trained < feed_.steps() && !model_.stop_training())
     throw CommunicationError("fit: a worker's data ended behind " + std::to_string(trained) +

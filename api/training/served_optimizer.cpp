@@ -9,6 +9,7 @@
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/optimizers/base/update_formula.h>
 #include <nyala/api/optimizers/multi_optimizer.h>
+#include <nyala/api/training/optimizer_numbers.h>
 #include <nyala/api/training/training_by_workers.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/random.h>
@@ -167,6 +168,34 @@ auto find_served(Entries& known, const std::shared_ptr<BaseOptimizer>& optimizer
 
 }  // namespace
 
+namespace {
+
+/// Steps and rates of `optimizer` are the servers' of now: inside a batch or a function of a worker, and
+/// inside a walk of a loop, whose rates are the program's.
+void bring_numbers(BaseOptimizer& optimizer, ParameterServerJob& job) {
+  RemoteParameters& parameters = job.parameters();
+  const auto is_it = [&](const std::weak_ptr<const void>& known) { return known.lock().get() == &optimizer; };
+  const auto is_of_it = [&](const auto& entry) { return is_it(entry.optimizer); };
+  const auto loop = std::ranges::find_if(job.loop_optimizers, is_of_it);
+  const bool is_away = loop != job.loop_optimizers.end() && loop->has_applied;
+  if (is_away && loop->times_loaded == optimizer.times_loaded())
+    return take_steps(optimizer, "", numbers_of_servers(parameters, loop->rule));
+  if (!parameters.has_numbered_exchanges()) return;
+  const auto own = std::ranges::find_if(job.own_optimizers, is_of_it);
+  if (own != job.own_optimizers.end())
+    take_numbers(optimizer, "", numbers_of_servers(parameters, own->rule));
+  else if (job.served_optimizer.expired() || is_it(job.served_optimizer))
+    take_numbers(optimizer, "", numbers_of_servers(parameters, {}));
+}
+
+}  // namespace
+
+void detail::count_by_servers(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job) {
+  set_catch_up(*optimizer, [job = job.weak_from_this(), &optimizer = *optimizer] {
+    if (const std::shared_ptr<ParameterServerJob> alive = job.lock()) bring_numbers(optimizer, *alive);
+  });
+}
+
 // In a synchronous step each time: a server that goes back may have lost it. Who finds it there already knows
 // that whoever brought it brings its state before all meet.
 void detail::serve_in_step(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job,
@@ -201,6 +230,7 @@ void detail::serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, 
   give_rule_to_servers(*optimizer, {}, job.parameters(), true);
   give_state_to_servers(*optimizer, job.parameters(), true);
   job.served_optimizer = optimizer;
+  count_by_servers(optimizer, job);
 }
 
 namespace {
@@ -258,6 +288,7 @@ void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, Para
                                    .rates = rates_for_servers(*optimizer),
                                    .times_loaded = optimizer->times_loaded()});
     own = std::prev(job.loop_optimizers.end());
+    count_by_servers(optimizer, job);
     job.take_loop_optimizers = [&job] { take_loop_optimizers(job); };
   }
   parameters.check_has_no_sums();
@@ -335,7 +366,8 @@ class FollowingOptimizer final : public FollowsFunctions {
 }  // namespace
 
 void detail::follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job) {
-  if (!job || !job->is_chief()) return;
+  if (!job) return;
+  if (!job->is_chief()) return count_by_servers(optimizer, *job);
   auto& follower = job->chief_of_functions().followers[optimizer];
   if (!follower) follower = std::make_unique<FollowingOptimizer>(optimizer, job->parameters());
 }

@@ -59,8 +59,12 @@ void serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterSer
 /// model's own, which servers are told here. Throws StateError for another one. Nothing without a job.
 void serve_in_step(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job,
                    const Variables& listed);
+/// From now on steps and rates that a worker reads in a batch or a function, and any process in a walk of a
+/// loop, are the servers' of that moment.
+void count_by_servers(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job);
 /// In the chief ClusterCoordinator::join() brings the servers' state to this optimizer from now on,
-/// schedule() its learning rate and what was loaded into it to them. Elsewhere (no job, a worker) nothing.
+/// schedule() its learning rate and what was loaded into it to them. A worker reads its numbers in
+/// functions. Nothing without a job.
 void follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job);
 
 }  // namespace nyala::detail

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include <nyala/api/training/optimizer_numbers.h>
 #include <nyala/api/training/optimizer_variables.h>
 #include <nyala/api/training/served_optimizer.h>
 #include <nyala/api/training/state/compiled_training.h>
@@ -27,13 +28,33 @@ std::string text_of(const TrainingFacts& facts) {
   return text;
 }
 
-std::string bytes_of(const FinishedEpochs& finished) {
-  const std::vector<std::byte> bytes = packed(TrainingState{.finished = finished});
+/// By their names at the servers, those of compile()'s optimizer first.
+std::vector<NamedOptimizer> optimizers_of(const ModelNode& model) {
+  std::vector<NamedOptimizer> all = own_optimizers_of(model);
+  all.insert(all.begin(), {"", model.compiled_training().optimizer});
+  return all;
+}
+
+/// What workers go on with: the logs of all epochs, behind which are the optimizers' steps and rates.
+std::string result_of(const ModelNode& model, const FinishedEpochs& finished) {
+  OptimizerNumbers numbers;
+  for (const NamedOptimizer& one : optimizers_of(model))
+    add_numbers(one.optimizer.node(), one.name + "/", numbers);
+  TrainingState state{.finished = finished};
+  Logs& logs = state.finished.emplace_back().second;
+  for (const auto& [name, value] : numbers) logs.set(name, value);
+  const std::vector<std::byte> bytes = packed(state);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-FinishedEpochs finished_of(const std::string& bytes) {
-  return unpacked(std::as_bytes(std::span(bytes))).finished;
+FinishedEpochs take_result(const ModelNode& model, const std::string& result) {
+  FinishedEpochs finished = unpacked(std::as_bytes(std::span(result))).finished;
+  OptimizerNumbers numbers;
+  for (const auto& [name, value] : finished.back().second) numbers[name] = value;
+  finished.pop_back();
+  for (const NamedOptimizer& one : optimizers_of(model))
+    take_numbers(one.optimizer.node(), one.name + "/", numbers);
+  return finished;
 }
 
 /// The next batch goes on from what this one leaves: by one worker at a time, or by all together.
@@ -90,20 +111,19 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   give_state_to_servers(optimizer, parameters);
   job_.served_optimizer.reset();
   rates_.clear();
-  rates_.emplace_back(NamedOptimizer{"", model_.compiled_training().optimizer}, rates_for_servers(optimizer));
-  for (const NamedOptimizer& own : own_optimizers_of(model_)) {
-    give_own_optimizer(own, parameters);
-    rates_.emplace_back(own, rates_for_servers(own.optimizer.node()));
+  for (const NamedOptimizer& one : optimizers_of(model_)) {
+    if (!rates_.empty()) give_own_optimizer(one, parameters);  // behind that of compile()
+    rates_.emplace_back(one, rates_for_servers(one.optimizer.node()));
   }
-  if (!is_synchronous()) snapshot();  // nobody gives values and optimizer again
+  if (!job_.coordinator().is_synchronous()) snapshot();  // nobody gives values and optimizer again
   job_.coordinator().begin_training(training_, text_of(facts),
                                     std::to_string(model_.resume_point().shuffle_seed));
 }
 
-void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done) {
+void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const BatchHooks& hooks) {
   constexpr std::chrono::milliseconds kLook{200};
   Coordinator& coordinator = job_.coordinator();
-  if (coordinator.is_synchronous()) return train_epoch_in_steps(epoch, batches, done);
+  if (coordinator.is_synchronous()) return train_epoch_in_steps(epoch, batches, hooks);
   coordinator.begin_epoch(epoch, batches, model_.resume_point().train_step);
   bool stopped = false;
   for (int64_t count = 0;;) {
@@ -112,7 +132,8 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
       case CoordinatorEvent::Kind::batch_done:
         add(event.values);
         ++model_.resume_point().train_step;
-        if (done(++count) && !std::exchange(stopped, true)) coordinator.stop_epoch();
+        hooks.begin(count);
+        if (hooks.done(++count) && !std::exchange(stopped, true)) coordinator.stop_epoch();
         break;
       case CoordinatorEvent::Kind::epoch_over:
         snapshot();  // batches of an epoch that is over cannot be trained again
@@ -130,8 +151,7 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
 }
 
 /// A step is over when all servers have applied it. Between two of them all stand at the same place.
-void ChiefOfWorkers::train_epoch_in_steps(int64_t epoch, int64_t batches,
-                                          const std::function<bool(int64_t)>& done) {
+void ChiefOfWorkers::train_epoch_in_steps(int64_t epoch, int64_t batches, const BatchHooks& hooks) {
   int64_t& step = model_.resume_point().train_step;
   const int64_t first_step = step;
   stands_.clear();
@@ -142,13 +162,15 @@ void ChiefOfWorkers::train_epoch_in_steps(int64_t epoch, int64_t batches,
       if (keep_stand(batch)) return;
       batch = go_back();
     } else {
+      if (batches >= 0) hooks.begin(batch);
       const StepEnd end = train_step(epoch, batch);
       over = end == StepEnd::no_data;
       if (end == StepEnd::done) ++batch;
       if (end == StepEnd::server_lost) batch = go_back();
       step = first_step + batch;
       if (end == StepEnd::done) {
-        over = done(batch) || batch == batches;
+        if (batches < 0) hooks.begin(batch - 1);
+        over = hooks.done(batch) || batch == batches;
         if (over || std::chrono::steady_clock::now() - saved_ < job_.times().snapshots) continue;
         if (!keep_stand(batch)) batch = go_back();
       }
@@ -341,7 +363,7 @@ void ChiefOfWorkers::give_back() {
 
 void ChiefOfWorkers::end(const FinishedEpochs& finished) {
   job_.parameters().publish();
-  job_.coordinator().end_training(bytes_of(finished));
+  job_.coordinator().end_training(result_of(model_, finished));
 }
 
 namespace {
@@ -456,6 +478,7 @@ FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const 
   for (const NamedOptimizer& one : own_optimizers_of(model))
     own.push_back({one.optimizer.shared(), one.name});
   const ScopedValue own_optimizers(job.own_optimizers, std::move(own));
+  for (const NamedOptimizer& one : optimizers_of(model)) count_by_servers(one.optimizer.shared(), job);
   CoordinatorReply reply =
       job.client().join(training, text_of(facts), model.strategy()->num_local_replicas());
   try {
@@ -471,14 +494,15 @@ FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const 
   } catch (const CommunicationError&) {
     throw;
   } catch (const std::exception& error) {
-    job.client().fail(training, error.what());
+    job.client().fail(training, "worker " + std::to_string(job.place.index) + ": " + error.what());
     throw;
   } catch (...) {
-    job.client().fail(training, "an exception that is no std::exception");
+    job.client().fail(
+        training, "worker " + std::to_string(job.place.index) + ": an exception that is no std::exception");
     throw;
   }
   job.parameters().pull();
-  return finished_of(reply.text);
+  return take_result(model, reply.text);
 }
 
 }  // namespace nyala

@@ -26,12 +26,18 @@ class ChiefOfWorkers {
   /// Values and optimizer of this process are those that training begins with. Weights and optimizer are
   /// built.
   void begin(const TrainingFacts& facts);
-  /// One epoch of `batches` (below 0: unknown) batches. `done` is called with how many there have been when
-  /// one is done; when it returns true no more are handed out. Throws CommunicationError where all workers
-  /// are gone and none comes in time, or where one failed.
-  void train_epoch(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done);
-  /// Whether workers train one batch after the other together.
-  bool is_synchronous() const { return job_.coordinator().is_synchronous(); }
+  struct BatchHooks {
+    /// Called with the number of a batch: before it, where batches are trained in order and it is known that
+    /// there is one, elsewhere when it is done.
+    std::function<void(int64_t)> begin;
+    /// Called with how many there have been when one is done; when it returns true no more are handed out.
+    std::function<bool(int64_t)> done;
+  };
+  /// One epoch of `batches` (below 0: unknown) batches. Throws CommunicationError where all workers are gone
+  /// and none comes in time, or where one failed.
+  void train_epoch(int64_t epoch, int64_t batches, const BatchHooks& hooks);
+  /// Whether workers train one batch after the other, together or in turns.
+  bool is_in_order() const { return job_.coordinator().is_synchronous() || job_.coordinator().takes_turns(); }
   /// This process' values and optimizer become those of the servers.
   void take_over();
   /// What callbacks have changed since is what training goes on with: values, the learning rate.
@@ -49,7 +55,7 @@ class ChiefOfWorkers {
   };
   enum class StepEnd { done, no_data, server_lost };
 
-  void train_epoch_in_steps(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done);
+  void train_epoch_in_steps(int64_t epoch, int64_t batches, const BatchHooks& hooks);
   StepEnd train_step(int64_t epoch, int64_t batch);
   bool keep_stand(int64_t batch);
   /// Of servers that were started again. False where there are none to train once more.

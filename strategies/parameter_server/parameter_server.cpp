@@ -261,7 +261,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       assign(request, payload);
       break;
     case ParameterCallKind::state:
-      answer_state(request.rule, reply, answer);
+      answer_state(request, reply, answer);
       break;
     case ParameterCallKind::load_state:
       load_state(request, payload);
@@ -627,14 +627,16 @@ void ParameterServer::answer_values(const Variables& variables, ParameterAnswer&
   };
 }
 
-void ParameterServer::answer_state(const std::string& rule, ParameterReply& reply, ParameterAnswer& answer) {
-  const auto held = rules_.find(rule);
+void ParameterServer::answer_state(const ParameterRequest& request, ParameterReply& reply,
+                                   ParameterAnswer& answer) {
+  const auto held = rules_.find(request.rule);
   if (held == rules_.end()) return;
   reply.text = held->second.text;
   reply.names = held->second.names;
   if (reply.names.empty()) return;  // it counts no updates
   Bytes values;
   for (const auto& [name, value] : held->second.rule->state()) {
+    if (request.id != 0 && value.rank() > 0) continue;
     reply.entries.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
     const auto* const bytes = static_cast<const std::byte*>(value.raw());
     values.insert(values.end(), bytes, bytes + value.bytes());

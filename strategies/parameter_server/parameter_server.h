@@ -79,7 +79,7 @@ class ParameterServer final : public ParameterService {
   void assign(const ParameterRequest& request, const Bytes& payload);
   void answer_values(const Variables& variables, ParameterAnswer& answer);
   static void answer_bytes(Bytes bytes, ParameterAnswer& answer);
-  void answer_state(const std::string& rule, ParameterReply& reply, ParameterAnswer& answer);
+  void answer_state(const ParameterRequest& request, ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
   SnapshotState snapshot(const ParameterRequest& request);
   /// `keeps_last`: the one before stays, too.

@@ -16,6 +16,7 @@
 #include <nyala/backend/parameters/distributed_variable.h>
 #include <nyala/backend/parameters/row_source.h>
 #include <nyala/backend/parameters/sum_over_replicas.h>
+#include <nyala/backend/parameters/sync_on_read_variable.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/system_random.h>
 #include <nyala/strategies/parameter_server/remote_tables.h>
@@ -49,7 +50,11 @@ std::set<const VariableNode*> nodes_of(const Variables& variables) {
   return nodes;
 }
 
-Tensor value_here(const Variable& variable) { return variable.node().copies[0].to(Device{}); }
+Tensor value_here(const Variable& variable) {
+  const bool is_read_together = variable.synchronization() == Synchronization::on_read;
+  const VariableNode& node = variable.node();
+  return (is_read_together ? SyncOnReadVariable::read_here(node) : node.copies[0]).to(Device{});
+}
 
 }  // namespace
 
@@ -191,10 +196,15 @@ void RemoteParameters::ask_all(Asking& asking, bool all, bool brings_values) {
 namespace {
 
 /// What servers could not do as one device does is refused when it is made.
-void check_can_be_remote(const VariableNode& node) {
-  const std::string who = "ParameterServerStrategy: variable " + in_quotes(node.spec.path);
-  if (node.spec.synchronization == Synchronization::on_read && node.copies.size() > 1)
-    throw InvalidArgumentError(who + " is synchronized on reading, and the worker has " +
+void check_can_be_remote(const Variable& variable) {
+  const VariableNode& node = variable.node();
+  const bool has_no_whole =
+      variable.synchronization() == Synchronization::on_read &&
+      (variable.aggregation() == Aggregation::sum || variable.aggregation() == Aggregation::none);
+  if (has_no_whole && node.copies.size() > 1)
+    throw InvalidArgumentError("ParameterServerStrategy: variable " + in_quotes(variable.path()) +
+                               " has a part in each replica (read together, aggregation sum or none), and "
+                               "this process has " +
                                std::to_string(node.copies.size()) + " devices; expected one");
 }
 
@@ -202,7 +212,7 @@ void check_can_be_remote(const VariableNode& node) {
 
 void RemoteParameters::created(const Variable& variable) {
   const VariableNode& node = variable.node();
-  check_can_be_remote(node);
+  check_can_be_remote(variable);
   const int count = ++names_[node.spec.path];
   auto made = std::make_unique<Known>();
   made->node = std::static_pointer_cast<VariableNode>(variable.node().shared_from_this());
@@ -313,6 +323,7 @@ void RemoteParameters::write(Known& known, const Variable& variable, const Varia
     after_update(variable);
   } else {
     for (const Tensor& copy : node.copies) put(copy);
+    node.diverged = false;
     node.note_write();
   }
   known.written = node.written();
@@ -382,10 +393,13 @@ void take_common_state(Tensor& state, const Tensor& of_server) {
 
 }  // namespace
 
-RemoteParameters::RuleState RemoteParameters::rule_state(const std::string& name) {
+RemoteParameters::RuleState RemoteParameters::rule_state(const std::string& name, StateParts wanted) {
   Asking asking = this->asking(ParameterCallKind::state);
-  for (Asked& asked : asking) asked.request.rule = name;
-  ask(asking, true);
+  for (Asked& asked : asking) {
+    asked.request.rule = name;
+    asked.request.id = wanted == StateParts::numbers ? 1 : 0;
+  }
+  ask(asking, true, wanted == StateParts::all);
   RuleState rule;
   std::map<std::string, std::map<int, Tensor>> parts;
   std::set<std::string> names;
@@ -590,18 +604,37 @@ void RemoteParameters::push_piece(Asking& exchange) {
   if (!meet_ && std::exchange(piece_is_pushed_, true))
     throw StateError("ParameterServerStrategy: a step of fit() applies gradients a second time");
   for (Asked& asked : exchange) asked.request.piece = piece_;
-  ask(exchange, true);
+  is_loop_step_ ? ask_in_loop(exchange) : ask(exchange, true);
   if (meet_) commit_part();
+}
+
+namespace {
+
+[[noreturn]] void throw_loop_is_lost() {
+  throw CommunicationError(
+      "parameter servers: one was started again, and has lost what a loop of the program's own had trained; "
+      "begin it anew from a checkpoint");
+}
+
+}  // namespace
+
+// One that was started again refuses what it is asked because it knows nothing of the loop.
+void RemoteParameters::ask_in_loop(Asking& asking) {
+  try {
+    ask(asking, true);
+  } catch (const PeerLostError&) {
+    throw;
+  } catch (const CommunicationError&) {
+    if (!restarts().empty()) throw_loop_is_lost();
+    throw;
+  }
 }
 
 // Whoever is first does it, for all. Nothing more changes there before all have come here again.
 void RemoteParameters::commit_part() {
   meet_();
   if (is_loop_step_) {
-    if (!commit(piece_))
-      throw CommunicationError(
-          "parameter servers: one was started again, and has lost what a loop of the program's own had "
-          "trained; begin it anew from a checkpoint");
+    if (!commit(piece_)) throw_loop_is_lost();
     return pull();
   }
   Asking asking = this->asking(ParameterCallKind::commit_part);

@@ -85,7 +85,11 @@ class RemoteParameters {
     std::map<std::string, Tensor> tensors;  ///< its own, of all servers, by name
     Variables variables;                    ///< those that were made here, in the order in which they were
   };
-  RuleState rule_state(const std::string& rule = {});
+  enum class StateParts {
+    all,
+    numbers,  ///< the scalars: steps and rates
+  };
+  RuleState rule_state(const std::string& rule = {}, StateParts parts = StateParts::all);
   /// Variables that the servers' rules change, and nobody has made here.
   std::vector<std::string> foreign_variables();
   /// Gives each server those of them that it has.
@@ -102,6 +106,8 @@ class RemoteParameters {
   /// ones, counted once.
   void set_function(uint64_t id) { function_ = id, function_exchanges_ = 0; }
   uint64_t function() const { return function_; }
+  /// Inside a batch, a piece of one, or a function.
+  bool has_numbered_exchanges() const { return batch_ != 0 || function_ != 0 || piece_.id != 0; }
   /// Until the end (no piece) the one exchange is that of a piece of a synchronous step: it gives gradients
   /// and state to the servers, and nothing changes here or there before commit(). With `meet` there may be
   /// several: it waits until all pieces have come as far, then what they brought takes effect, until commit()
@@ -192,6 +198,7 @@ class RemoteParameters {
   /// be started anew. `brings_values`: the values here are as new as the answer.
   void ask(Asking& asking, bool all = false, bool brings_values = true);
   void ask_all(Asking& asking, bool all, bool brings_values);
+  void ask_in_loop(Asking& asking);
   std::unique_ptr<ParameterCall> start(size_t server, Asked& asked, std::chrono::milliseconds timeout);
   void number(Asking& exchange);
   bool has_new_state(const Known& known, const Variable& variable) const;

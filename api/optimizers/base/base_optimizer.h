@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nyala/api/base/fields.h>
@@ -57,12 +59,19 @@ class BaseOptimizer : public UpdateRule {
   virtual int64_t iterations() const = 0;
   /// Steps done, those that only gather gradients included.
   virtual int64_t steps() const = 0;
+  /// It has done so many steps; the rest of its state stays.
+  virtual void set_steps(int64_t steps) = 0;
   /// True for one whose state is that of the beginning: files then hold variables_before_build() alone.
   virtual bool made_no_step() const { return steps() == 0; }
   /// The rate of the next update, a float32 number as in Keras; schedules see steps, not updates.
   virtual double learning_rate() const = 0;
   /// Throws StateError when the rate is a schedule.
   virtual void set_learning_rate(double rate) = 0;
+  /// Where others apply its gradients: brings steps and rates here, before Optimizer reads them.
+  void set_catch_up(std::function<void()> catch_up) { catch_up_ = std::move(catch_up); }
+  void catch_up() const {
+    if (catch_up_) catch_up_();
+  }
   /// What losses are multiplied by before gradients are taken of them; updates divide by it.
   virtual double loss_scale() const;
   /// Sets the option of that name; NaN: none.
@@ -100,6 +109,7 @@ class BaseOptimizer : public UpdateRule {
  protected:
   OptimizerOptions options_;
   uint64_t times_loaded_ = 0;
+  std::function<void()> catch_up_;
   UpdateRule* part_ = nullptr;  // what updates in the step that goes on, where not all variables are
 };
 

@@ -26,8 +26,14 @@ class Optimizer {
   /// Throws StateError for an empty handle, as everything but `bool` does.
   const std::shared_ptr<BaseOptimizer>& shared() const { return node_; }
   BaseOptimizer& node() const { return detail::held(node_, "Optimizer", "give a name or an object"); }
-  int64_t iterations() const { return node().iterations(); }
-  double learning_rate() const { return node().learning_rate(); }
+  int64_t iterations() const {
+    node().catch_up();
+    return node().iterations();
+  }
+  double learning_rate() const {
+    node().catch_up();
+    return node().learning_rate();
+  }
   void set_learning_rate(double rate) const { node().set_learning_rate(rate); }
   /// Makes the state for `variables`, as else the first apply_gradients() does.
   void build(const Variables& variables) const;

@@ -23,6 +23,7 @@ class OptimizerGroup : public BaseOptimizer {
 
   void build(ParameterStore& store, const Variables& variables) override;
   bool built() const override { return built_; }
+  void set_steps(int64_t steps) override { set_own_iteration(steps); }
   void exclude_from_weight_decay(std::vector<std::string> patterns) override;
   std::vector<OptimizerVariable> shared_variables_for_file() const override;
   std::vector<OptimizerVariable> variables_before_build() const override;

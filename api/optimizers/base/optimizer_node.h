@@ -30,6 +30,7 @@ class OptimizerNode : public BaseOptimizer, public UpdateFormula {
   std::vector<std::string> excluded_from_weight_decay() const override { return no_decay_; }
   int64_t iterations() const override;
   int64_t steps() const override { return steps_; }
+  void set_steps(int64_t steps) override { steps_ = steps; }
   double learning_rate() const override;
   void set_learning_rate(double rate) override;
   std::vector<OptimizerVariable> shared_variables_for_file() const override;

@@ -12,6 +12,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::loops_of_all_test {
 
@@ -31,11 +32,11 @@ Tensor waves(double frequency, const Shape& shape) {
 /// Batches of 7 rows, the last one of 2: not all replicas have rows in it.
 Dataset rows() { return Dataset::from_tensor_slices(waves(0.7, {30, 4}), waves(0.3, {30, 1})).batch(7); }
 
-Sequential network(bool normalizes) {
+Sequential network() {
   Sequential net({Input({4})}, {.name = "net"});
   net.add(
       Dense(6, {.activation = "tanh", .kernel_initializer = GlorotUniform({.seed = 3}), .name = "hidden"}));
-  if (normalizes) net.add(BatchNormalization({.name = "norm"}));
+  net.add(BatchNormalization({.name = "norm"}));
   net.add(Dropout(0.2, {.seed = 5, .name = "drop"}));
   net.add(Dense(1, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "out"}));
   return net;
@@ -53,9 +54,9 @@ void add_state(Looped& looped, const Optimizer& optimizer) {
 }
 
 /// Two optimizers, of which one's rate changes; a weight that is assigned; sums by reduce() and by metrics.
-Looped loop(const Strategy& strategy, bool normalizes) {
+Looped loop(const Strategy& strategy) {
   const auto scope = strategy.scope();
-  const Sequential net = network(normalizes);
+  const Sequential net = network();
   const Optimizer first = SGD({.learning_rate = 0.1, .momentum = 0.9}), last = Adam(0.01);
   const Variables all = net.trainable_variables();
   const auto middle = std::ssize(all) - 2;
@@ -72,7 +73,8 @@ Looped loop(const Strategy& strategy, bool normalizes) {
             TrainingPass pass(batch, step);
             const Tensor y = pass(net, part.x[0]);
             const Tensor of_rows = ops::square(y - part.y[0]);
-            const Tensor loss = of_rows.sum() / static_cast<double>(batch.rows);
+            const double scale = 1.0 + 0.01 * static_cast<double>(first.iterations());
+            const Tensor loss = of_rows.sum() * scale / static_cast<double>(batch.rows);
             Variables watched = hidden;
             watched.insert(watched.end(), out.begin(), out.end());
             const Tensors gradients = tape.gradient(loss, watched);
@@ -85,6 +87,8 @@ Looped loop(const Strategy& strategy, bool normalizes) {
           },
           batch);
       looped.numbers.push_back(strategy.reduce("sum", losses).item());
+      looped.numbers.push_back(static_cast<double>(first.iterations() + 2 * last.iterations()));
+      looped.numbers.push_back(first.learning_rate());
       ++step;
     }
     looped.numbers.push_back(mean.result());
@@ -134,10 +138,9 @@ std::vector<T> run_in_all(LocalCluster& cluster, const std::function<T(const Str
   return results;
 }
 
-void expect_one_devices_numbers(LocalCluster& cluster, bool normalizes = true) {
-  const auto program = [=](const Strategy& strategy) { return loop(strategy, normalizes); };
-  const Looped expected = program(OneDeviceStrategy("cpu:0"));
-  for (const Looped& looped : run_in_all<Looped>(cluster, program)) {
+void expect_one_devices_numbers(LocalCluster& cluster) {
+  const Looped expected = loop(OneDeviceStrategy("cpu:0"));
+  for (const Looped& looped : run_in_all<Looped>(cluster, loop)) {
     EXPECT_THAT(looped.numbers, Pointwise(DoubleNear(5e-6), expected.numbers));
     expect_near(looped.weights, expected.weights);
     expect_near(looped.states, expected.states);
@@ -161,7 +164,7 @@ TEST(LoopsOfAll, TakeSeveralDevicesInEachProcess) {
   LocalCluster cluster = cluster_of(1, 1);
   configure_logical_devices("cpu", 2);
   cluster.devices = {"cpu:0", "cpu:1"};
-  expect_one_devices_numbers(cluster, false);  // its statistics are of one device in each process
+  expect_one_devices_numbers(cluster);
 }
 
 /// Behind a fit() the chief alone has the optimizer's state; walks are left before their end, and the rate is
@@ -169,7 +172,7 @@ TEST(LoopsOfAll, TakeSeveralDevicesInEachProcess) {
 TEST(LoopsOfAll, GoOnFromAFitAndFromWalksThatWereLeft) {
   const auto program = [](const Strategy& strategy) {
     const auto scope = strategy.scope();
-    const Sequential net = network(true);
+    const Sequential net = network();
     net.compile({.optimizer = SGD({.learning_rate = 0.05, .momentum = 0.9}), .loss = "mse"});
     net.fit(rows(), {.epochs = 2, .verbose = 0});
     if (detail::ParameterServerJob* const job = strategy.node().parameter_server_job();
@@ -212,6 +215,47 @@ TEST(LoopsOfAll, GoOnFromAFitAndFromWalksThatWereLeft) {
     expect_near(looped.weights, expected.weights);
     expect_near(looped.states, expected.states);
   }
+}
+
+/// A file that is saved inside a walk has the state of then.
+TEST(LoopsOfAll, SaveInsideAWalk) {
+  const ScratchFolder folder;
+  LocalCluster cluster = cluster_of(1, 2);
+  const auto program = [&](const Strategy& strategy, const std::string& path) {
+    const auto scope = strategy.scope();
+    const Sequential net = network();
+    net.compile({.optimizer = Adam(0.01), .loss = "mse"});
+    const Optimizer optimizer = net.optimizer();
+    const Variables weights = net.trainable_variables();
+    int64_t step = 0;
+    for (const DistributedBatch& batch : strategy.distribute(rows())) {
+      strategy.run(
+          [&](const Batch& part) {
+            GradientTape tape;
+            TrainingPass pass(batch, step);
+            const Tensor loss = ops::square(pass(net, part.x[0]) - part.y[0]).sum();
+            optimizer.apply_gradients(tape.gradient(loss, weights), weights);
+            pass.finish();
+          },
+          batch);
+      if (++step == 3) Checkpoint(net).save(path);
+    }
+    return Looped();
+  };
+  program(OneDeviceStrategy("cpu:0"), folder.file("alone.weights.h5"));
+  run_in_all<Looped>(
+      cluster, [&](const Strategy& strategy) { return program(strategy, folder.file("all.weights.h5")); });
+  const auto read = [&](const std::string& path) {
+    const Sequential net = network();
+    net.compile({.optimizer = Adam(0.5), .loss = "mse"});
+    Checkpoint(net).restore(path);
+    Looped looped;
+    add_state(looped, net.optimizer());
+    return looped;
+  };
+  const Looped alone = read(folder.file("alone.weights.h5")), of_all = read(folder.file("all.weights.h5"));
+  EXPECT_EQ(of_all.numbers, std::vector<double>{3.0});
+  expect_near(of_all.states, alone.states);
 }
 
 TEST(LoopsOfAll, OtherVariablesInOneProcessAreAnError) {
