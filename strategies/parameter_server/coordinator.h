@@ -145,7 +145,7 @@ class Coordinator final : public ParameterService {
   void meet_in_loop(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> bytes,
                     const Answer& answer);
   void take_piece(const CoordinatorRequest& request);
-  std::string missed_meeting(const CoordinatorRequest& request) const;
+  void fail_where_a_meeting_is_missed();
   void reply_to_waiting(Ready& ready);
   std::vector<PieceBoard::Ready> follow_attempt();
   static void send(const std::vector<PieceBoard::Ready>& ready);

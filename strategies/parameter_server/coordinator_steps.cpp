@@ -32,11 +32,16 @@ std::optional<CoordinatorReply> Coordinator::piece_for(uint64_t worker) {
 }
 
 /// A worker whose train_step() has ended comes to no meeting of it any more.
-std::string Coordinator::missed_meeting(const CoordinatorRequest& request) const {
-  const StepPiece& piece = request.piece;
-  const bool goes_on = request.call == CoordinatorCall::done && piece.id == steps_.id() &&
-                       piece.attempt == steps_.attempt() && piece.pieces == steps_.pieces();
-  return goes_on ? board_.waited_for(piece.piece) : std::string();
+void Coordinator::fail_where_a_meeting_is_missed() {
+  for (int piece = 0; piece < steps_.pieces(); ++piece) {
+    const std::string what = steps_.is_done(piece) ? board_.waited_for(piece) : std::string();
+    if (what.empty()) continue;
+    events_.push_back({.kind = CoordinatorEvent::Kind::failed,
+                       .text = "a worker was done with its piece of a step, and others wait for it at " +
+                               in_quotes(what) + "; all processes run the same program"});
+    changed_.notify_all();
+    return;
+  }
 }
 
 /// What a worker tells of its piece.
@@ -47,10 +52,6 @@ void Coordinator::take_piece(const CoordinatorRequest& request) {
     events_.push_back({.kind = CoordinatorEvent::Kind::epoch_over});
   } else if (request.call == CoordinatorCall::behind) {
     steps_.behind(request.worker, request.piece);
-  } else if (const std::string what = missed_meeting(request); !what.empty()) {
-    events_.push_back({.kind = CoordinatorEvent::Kind::failed,
-                       .text = "a worker was done with its piece of a step, and others wait for it at " +
-                               in_quotes(what) + "; all processes run the same program"});
   } else if (request.call == CoordinatorCall::done &&
              steps_.done(request.worker, request.piece, request.values, Clock::now()) &&
              steps_.is_complete()) {
@@ -59,6 +60,7 @@ void Coordinator::take_piece(const CoordinatorRequest& request) {
     event.of_pieces = steps_.values();
     events_.push_back(std::move(event));
   }
+  if (steps_.is_on()) fail_where_a_meeting_is_missed();
   changed_.notify_all();
 }
 
@@ -86,6 +88,7 @@ void Coordinator::meet(uint64_t call, const CoordinatorRequest& request, std::ve
            board_.meet(call, request.piece, static_cast<uint32_t>(request.id), request.text, std::move(bytes),
                        [answer](const PieceBoard::Brought& brought) { answer(as_answer(brought)); }))
         ready.push_back(std::move(now));
+      fail_where_a_meeting_is_missed();
     }
   }
   send(ready);

@@ -48,6 +48,7 @@ class SynchronousSteps {
   bool is_on() const { return is_on_; }
   /// All pieces are done.
   bool is_complete() const;
+  bool is_done(int piece) const { return pieces_[static_cast<size_t>(piece)].is_done; }
   /// A piece is not done, nobody has it any more, and nobody is known to come for it.
   bool has_orphans() const;
   uint64_t id() const { return id_; }
