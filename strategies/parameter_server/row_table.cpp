@@ -22,7 +22,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr int64_t kBlockBytes = 1 << 18;  // of rows that are worked on together: stays in the cache
+constexpr int64_t kBlockBytes = 1 << 16;  // of rows that are worked on together: stays in the cache
 
 int64_t rows_of_block(int64_t columns) {
   return std::max<int64_t>(1, kBlockBytes / (std::max<int64_t>(columns, 1) * int64_t{sizeof(float)}));
