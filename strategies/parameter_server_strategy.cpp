@@ -1,5 +1,7 @@
 #include <nyala/strategies/parameter_server_strategy.h>
 
+#include <utility>
+
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
@@ -26,6 +28,22 @@ void check_modes(const ParameterServerStrategyConfig& config) {
                                std::to_string(config.staleness) + "; leave one of them out");
   if (!config.synchronous && config.backup_workers > 0)
     throw InvalidArgumentError(who + ": backup_workers are for synchronous training; set synchronous, too");
+  if (config.staleness < -1)
+    throw InvalidArgumentError(who + ": expected staleness of 0 or more, or -1 for any, received " +
+                               std::to_string(config.staleness));
+  for (const auto& [name, time] : {std::pair("timeout", config.timeout), std::pair("lease", config.lease),
+                                   std::pair("snapshot_interval", config.snapshot_interval)})
+    if (time.count() <= 0)
+      throw InvalidArgumentError(who + ": expected a " + name + " above 0, received " +
+                                 std::to_string(time.count()) + " ms");
+}
+
+/// With a worker for each spare one nobody would be left whose piece counts.
+void check_backup_workers(const ParameterServerStrategyConfig& config, int workers) {
+  if (config.backup_workers > 0 && config.backup_workers >= workers)
+    throw InvalidArgumentError(std::string(kStrategyName) + ": expected fewer backup_workers than the " +
+                               std::to_string(workers) + " workers of the cluster, received " +
+                               std::to_string(config.backup_workers));
 }
 
 std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& config) {
@@ -37,6 +55,7 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
         std::string(kStrategyName) +
         ": this process is a parameter server; call serve_parameters() in place of the rest of the "
         "program: if (is_parameter_server()) return serve_parameters();");
+  check_backup_workers(config, cluster.workers);
   const ControlSecurity security = control_security_of({});
   std::vector<std::unique_ptr<ParameterConnection>> servers;
   for (const HostPort& server : cluster.servers) servers.push_back(connect_parameters(server, security));

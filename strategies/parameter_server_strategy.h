@@ -35,7 +35,7 @@ struct ParameterServerStrategyConfig {
   /// A worker that has not trained its batch in that time is thought lost: another one gets the batch.
   std::chrono::milliseconds lease = std::chrono::seconds(60);
   /// At most so many updates by other workers take effect between the values that a gradient is computed with
-  /// and its own; below 0: any number. Workers wait for each other where that needs it: with 0 they train in
+  /// and its own; -1: any number. Workers wait for each other where that needs it: with 0 they train in
   /// turns, with the numbers of one device. The chief's holds.
   int64_t staleness = -1;
   /// Workers train each batch together, a piece each, with the numbers of one device; loops by run() are

@@ -37,7 +37,7 @@ class OptimizerRule final : public ServerRule {
     optimizer_.node().build(store, variables);
   }
   UpdateRule& rule_for(ParameterStore& store, const Variables& active) override {
-    return optimizer_.node().rule_for(store, optimizer_.node().variables(), active);
+    return optimizer_.node().rule_for(store, active, active);  // workers warn of what has no gradient
   }
   std::vector<std::pair<std::string, Tensor>> state() const override {
     std::vector<std::pair<std::string, Tensor>> state;

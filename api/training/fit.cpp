@@ -71,7 +71,7 @@ class Fit {
   StrategyNode& strategy() const { return *model_.model_node().strategy(); }
   /// Ends training on all processes where one of them stops.
   bool stops();
-  bool next(Batch& batch);
+  bool next(Batch& batch, bool may_stop = true);
   History detached_history() const;
   bool train();
   void check_processes();
@@ -346,8 +346,8 @@ bool Fit::stops() {
   return model_.stop_training();
 }
 
-bool Fit::next(Batch& batch) {
-  const NextBatch next = next_of_all(strategy(), feed_, batch, model_.stop_training());
+bool Fit::next(Batch& batch, bool may_stop) {
+  const NextBatch next = next_of_all(strategy(), feed_, batch, may_stop && model_.stop_training());
   if (next == NextBatch::is_not_wanted) model_.set_stop_training(true);
   return next == NextBatch::comes;
 }
@@ -451,7 +451,7 @@ void Fit::train_epoch(int epoch) {
   call_epoch_begin(epoch, step);
   check_epoch({epoch, step});
   Batch batch;
-  while (next(batch)) {
+  while (next(batch, step > 0)) {  // Keras: what stops an epoch before its first batch stops behind it
     if (!recovery_.has_copy()) {
       stepper_.learn_shapes(batch);
       recovery_.keep({epoch, step}, finished_);

@@ -62,10 +62,10 @@ OptimizerNumbers numbers_of_servers(RemoteParameters& parameters, const std::str
   return numbers;
 }
 
-void set_catch_up(BaseOptimizer& optimizer, const std::function<void()>& catch_up) {
-  const auto in_turns = [catch_up, mutex = std::make_shared<std::mutex>()] {
+void set_catch_up(BaseOptimizer& optimizer, const std::function<void(BaseOptimizer::Access)>& catch_up) {
+  const auto in_turns = [catch_up, mutex = std::make_shared<std::mutex>()](BaseOptimizer::Access access) {
     const std::lock_guard lock(*mutex);
-    catch_up();
+    catch_up(access);
   };
   optimizer.set_catch_up(in_turns);
   for_each_member(optimizer, "",

@@ -22,7 +22,7 @@ void take_numbers(BaseOptimizer& optimizer, const std::string& place, const Opti
 OptimizerNumbers numbers_of_servers(RemoteParameters& parameters, const std::string& rule);
 
 /// From now on `catch_up` is called before iterations() and learning_rate() of this optimizer, or of one of
-/// its members, are read. Threads that read take turns.
-void set_catch_up(BaseOptimizer& optimizer, const std::function<void()>& catch_up);
+/// its members, are read, and before a rate is set. Threads that do so take turns.
+void set_catch_up(BaseOptimizer& optimizer, const std::function<void(BaseOptimizer::Access)>& catch_up);
 
 }  // namespace nyala::detail

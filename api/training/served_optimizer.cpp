@@ -172,28 +172,36 @@ namespace {
 
 /// Steps and rates of `optimizer` are the servers' of now: inside a batch or a function of a worker, and
 /// inside a walk of a loop, whose rates are the program's.
-void bring_numbers(BaseOptimizer& optimizer, ParameterServerJob& job) {
+void bring_numbers(BaseOptimizer& optimizer, ParameterServerJob& job, BaseOptimizer::Access access) {
   RemoteParameters& parameters = job.parameters();
+  const bool reads = access == BaseOptimizer::Access::reads;
   const auto is_it = [&](const std::weak_ptr<const void>& known) { return known.lock().get() == &optimizer; };
   const auto is_of_it = [&](const auto& entry) { return is_it(entry.optimizer); };
   const auto loop = std::ranges::find_if(job.loop_optimizers, is_of_it);
   const bool is_away = loop != job.loop_optimizers.end() && loop->has_applied;
-  if (is_away && loop->times_loaded == optimizer.times_loaded())
+  if (is_away && reads && loop->times_loaded == optimizer.times_loaded())
     return take_steps(optimizer, "", numbers_of_servers(parameters, loop->rule));
   if (!parameters.has_numbered_exchanges()) return;
   const auto own = std::ranges::find_if(job.own_optimizers, is_of_it);
-  if (own != job.own_optimizers.end())
-    take_numbers(optimizer, "", numbers_of_servers(parameters, own->rule));
-  else if (job.served_optimizer.expired() || is_it(job.served_optimizer))
-    take_numbers(optimizer, "", numbers_of_servers(parameters, {}));
+  const bool is_own = own != job.own_optimizers.end();
+  if (!is_own && !job.served_optimizer.expired() && !is_it(job.served_optimizer)) return;
+  if (!reads)
+    throw StateError(
+        "set_learning_rate: a worker of ParameterServerStrategy cannot set the rate of " +
+        optimizer.class_name() +
+        " while it trains a batch or carries out a function, since all workers share it; expected a call in "
+        "the chief: in a callback of fit(), or between two schedule()");
+  take_numbers(optimizer, "", numbers_of_servers(parameters, is_own ? own->rule : std::string()));
 }
 
 }  // namespace
 
 void detail::count_by_servers(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job) {
-  set_catch_up(*optimizer, [job = job.weak_from_this(), &optimizer = *optimizer] {
-    if (const std::shared_ptr<ParameterServerJob> alive = job.lock()) bring_numbers(optimizer, *alive);
-  });
+  set_catch_up(*optimizer,
+               [job = job.weak_from_this(), &optimizer = *optimizer](BaseOptimizer::Access access) {
+                 if (const std::shared_ptr<ParameterServerJob> alive = job.lock())
+                   bring_numbers(optimizer, *alive, access);
+               });
 }
 
 // In a synchronous step each time: a server that goes back may have lost it. Who finds it there already knows

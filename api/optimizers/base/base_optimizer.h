@@ -67,10 +67,13 @@ class BaseOptimizer : public UpdateRule {
   virtual double learning_rate() const = 0;
   /// Throws StateError when the rate is a schedule.
   virtual void set_learning_rate(double rate) = 0;
-  /// Where others apply its gradients: brings steps and rates here, before Optimizer reads them.
-  void set_catch_up(std::function<void()> catch_up) { catch_up_ = std::move(catch_up); }
-  void catch_up() const {
-    if (catch_up_) catch_up_();
+  /// What a program does with steps and rates by its handle.
+  enum class Access { reads, sets_rate };
+  /// Where others apply its gradients: brings steps and rates here before Optimizer reads them, throws where
+  /// a rate that is set here is not theirs.
+  void set_catch_up(std::function<void(Access)> catch_up) { catch_up_ = std::move(catch_up); }
+  void catch_up(Access access) const {
+    if (catch_up_) catch_up_(access);
   }
   /// What losses are multiplied by before gradients are taken of them; updates divide by it.
   virtual double loss_scale() const;
@@ -109,7 +112,7 @@ class BaseOptimizer : public UpdateRule {
  protected:
   OptimizerOptions options_;
   uint64_t times_loaded_ = 0;
-  std::function<void()> catch_up_;
+  std::function<void(Access)> catch_up_;
   UpdateRule* part_ = nullptr;  // what updates in the step that goes on, where not all variables are
 };
 

@@ -27,14 +27,19 @@ class Optimizer {
   const std::shared_ptr<BaseOptimizer>& shared() const { return node_; }
   BaseOptimizer& node() const { return detail::held(node_, "Optimizer", "give a name or an object"); }
   int64_t iterations() const {
-    node().catch_up();
+    node().catch_up(BaseOptimizer::Access::reads);
     return node().iterations();
   }
   double learning_rate() const {
-    node().catch_up();
+    node().catch_up(BaseOptimizer::Access::reads);
     return node().learning_rate();
   }
-  void set_learning_rate(double rate) const { node().set_learning_rate(rate); }
+  /// Throws StateError where the rate follows a schedule, and in a worker of parameter servers while it
+  /// trains a batch or carries out a function: the chief's holds.
+  void set_learning_rate(double rate) const {
+    node().catch_up(BaseOptimizer::Access::sets_rate);
+    node().set_learning_rate(rate);
+  }
   /// Makes the state for `variables`, as else the first apply_gradients() does.
   void build(const Variables& variables) const;
   /// The loss times what apply_gradients() divides gradients by: to be differentiated instead of it where the
