@@ -283,6 +283,7 @@ void detail::serve_in_loop(const std::shared_ptr<BaseOptimizer>& optimizer, Para
                            ProcessExchange& all, const Variables& variables) {
   RemoteParameters& parameters = job.parameters();
   auto own = find_served(job.loop_optimizers, optimizer);
+  if (job.is_chief()) job.coordinator().wait_until_left();
   if (own == job.loop_optimizers.end()) {
     check_can_be_served(*optimizer, parameters);
     if (job.loop_optimizers.empty()) parameters.restarts();  // from now on each is one too many

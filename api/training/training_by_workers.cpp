@@ -95,6 +95,7 @@ ChiefOfWorkers::ChiefOfWorkers(ModelNode& model, ParameterServerJob& job) : mode
 
 void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   training_ = job_.next_training();  // of a fit that is refused, too: workers count it
+  job_.coordinator().wait_until_left();
   check_state_of_rows(model_, job_.coordinator());
   BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   RemoteParameters& parameters = job_.parameters();
@@ -110,10 +111,11 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   give_rule_to_servers(optimizer, tables, parameters);
   give_state_to_servers(optimizer, parameters);
   job_.served_optimizer.reset();
-  rates_.clear();
+  known_.clear();
   for (const NamedOptimizer& one : optimizers_of(model_)) {
-    if (!rates_.empty()) give_own_optimizer(one, parameters);  // behind that of compile()
-    rates_.emplace_back(one, rates_for_servers(one.optimizer.node()));
+    if (!known_.empty()) give_own_optimizer(one, parameters);  // behind that of compile()
+    const BaseOptimizer& node = one.optimizer.node();
+    known_.push_back({one, rates_for_servers(node), node.times_loaded()});
   }
   if (!job_.coordinator().is_synchronous()) snapshot();  // nobody gives values and optimizer again
   job_.coordinator().begin_training(training_, text_of(facts),
@@ -161,6 +163,7 @@ void ChiefOfWorkers::train_epoch_in_steps(int64_t epoch, int64_t batches, const 
     if (over) {
       if (keep_stand(batch)) return;
       batch = go_back();
+      over = batch == batches;
     } else {
       if (batches >= 0) hooks.begin(batch);
       const StepEnd end = train_step(epoch, batch);
@@ -339,26 +342,31 @@ void ChiefOfWorkers::take_over() {
   RemoteParameters& parameters = job_.parameters();
   parameters.pull();
   take_state_from_servers(model_.compiled_training().optimizer.node(), parameters);
-  for (const auto& [own, rates] : std::span(rates_).subspan(1)) take_own_optimizer(own, model_, parameters);
+  for (const Known& own : std::span(known_).subspan(1)) take_own_optimizer(own.optimizer, model_, parameters);
+  for (Known& one : known_) one.times_loaded = one.optimizer.optimizer.node().times_loaded();
 }
 
 void ChiefOfWorkers::give_rates() {
-  for (auto& [known, rates] : rates_) {
-    rates = rates_for_servers(known.optimizer.node());
-    job_.parameters().set_learning_rates(rates, known.name);
+  for (Known& one : known_) {
+    one.rates = rates_for_servers(one.optimizer.optimizer.node());
+    job_.parameters().set_learning_rates(one.rates, one.optimizer.name);
   }
 }
 
-void ChiefOfWorkers::give_new_rates() {
-  for (auto& [known, rates] : rates_) {
-    const Rates now = rates_for_servers(known.optimizer.node());
-    if (now != std::exchange(rates, now)) job_.parameters().set_learning_rates(now, known.name);
+// A state brings its rate.
+void ChiefOfWorkers::give_optimizers() {
+  for (Known& one : known_) {
+    const BaseOptimizer& node = one.optimizer.optimizer.node();
+    if (node.times_loaded() != std::exchange(one.times_loaded, node.times_loaded()))
+      give_state_to_servers(node, job_.parameters(), false, one.optimizer.name);
+    const RemoteParameters::Rates now = rates_for_servers(node);
+    if (now != std::exchange(one.rates, now)) job_.parameters().set_learning_rates(now, one.optimizer.name);
   }
 }
 
 void ChiefOfWorkers::give_back() {
   job_.parameters().publish();
-  give_new_rates();
+  give_optimizers();
 }
 
 void ChiefOfWorkers::end(const FinishedEpochs& finished) {
@@ -367,6 +375,20 @@ void ChiefOfWorkers::end(const FinishedEpochs& finished) {
 }
 
 namespace {
+
+/// While it lives a worker takes part in a training: the chief changes nothing of what it ended with until
+/// the worker has that.
+class TakesPart {
+ public:
+  TakesPart(CoordinatorClient& chief, uint64_t training) : chief_(chief), training_(training) {}
+  ~TakesPart() { chief_.left(training_); }
+  TakesPart(const TakesPart&) = delete;
+  TakesPart& operator=(const TakesPart&) = delete;
+
+ private:
+  CoordinatorClient& chief_;
+  uint64_t training_;
+};
 
 /// While it lives the replicas of this process are those of one piece among all of a step.
 class PartOfStep {
@@ -479,6 +501,7 @@ FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const 
     own.push_back({one.optimizer.shared(), one.name});
   const ScopedValue own_optimizers(job.own_optimizers, std::move(own));
   for (const NamedOptimizer& one : optimizers_of(model)) count_by_servers(one.optimizer.shared(), job);
+  const TakesPart takes_part(job.client(), training);
   CoordinatorReply reply =
       job.client().join(training, text_of(facts), model.strategy()->num_local_replicas());
   try {

@@ -64,10 +64,10 @@ class ChiefOfWorkers {
   int64_t go_back();
   void add(const std::vector<double>& values);
   void add_to_own_metrics(std::span<const double> states);
-  /// Those of the optimizers here, unless they follow schedules.
+  /// Rates of the optimizers here, unless they follow schedules.
   void give_rates();
-  /// Of those that have changed here since.
-  void give_new_rates();
+  /// What has changed in them since: what was loaded, rates.
+  void give_optimizers();
   void await_workers();
   /// Whether it is time to ask the servers again.
   bool looks_now();
@@ -77,9 +77,13 @@ class ChiefOfWorkers {
   ModelNode& model_;
   detail::ParameterServerJob& job_;
   uint64_t training_ = 0;  // its number
-  using Rates = detail::RemoteParameters::Rates;
-  /// Of compile()'s optimizer, which has no name, then of the model's own; as servers know them.
-  std::vector<std::pair<detail::NamedOptimizer, Rates>> rates_;
+  /// An optimizer, and what servers know of it.
+  struct Known {
+    detail::NamedOptimizer optimizer;
+    detail::RemoteParameters::Rates rates = {};
+    uint64_t times_loaded = 0;
+  };
+  std::vector<Known> known_;  // compile()'s, which has no name, then the model's own
   std::chrono::steady_clock::time_point looked_ = {}, saved_ = {};
   bool has_snapshots_ = true;
   std::vector<Stand> stands_;    // of the last two snapshots, in this epoch

@@ -29,6 +29,7 @@ ChiefOfFunctions::ChiefOfFunctions(RemoteParameters& parameters, Coordinator& co
 std::shared_ptr<FunctionOutcome> ChiefOfFunctions::schedule(const std::string& name,
                                                             std::vector<std::byte> arguments) {
   rethrow_first_error();
+  coordinator_.wait_until_left();
   bool has_changed = parameters_.publish();
   for (const auto& [of, follower] : followers) has_changed |= follower->publish();
   look_after_servers(false);

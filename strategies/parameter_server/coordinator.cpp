@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/system_random.h>
 
 namespace nyala::detail {
@@ -118,6 +119,7 @@ void Coordinator::forget(uint64_t call) {
     const auto watch = watches_.find(call);
     if (watch == watches_.end()) return;
     gone_.insert(watch->second);
+    in_training_.erase(watch->second);
     told = loop_.lost(watch->second);
     const bool had_piece = steps_.leave(watch->second), had_function = functions_.lost(watch->second);
     if (had_function || (is_on_ && (had_piece || given_.contains(watch->second)))) ++lost_;
@@ -133,6 +135,9 @@ void Coordinator::forget(uint64_t call) {
 
 /// What a worker tells.
 void Coordinator::take(const CoordinatorRequest& request) {
+  if (request.call == CoordinatorCall::join) in_training_[request.worker] = request.training;
+  if (request.call == CoordinatorCall::left) in_training_.erase(request.worker);
+  changed_.notify_all();
   if (!is_on_ || request.training != training_) return;
   if (request.call == CoordinatorCall::fail) {
     events_.push_back({.kind = CoordinatorEvent::Kind::failed, .text = request.text});
@@ -407,6 +412,16 @@ int64_t Coordinator::again_since(uint64_t mark) {
 int Coordinator::num_workers() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(watches_.size());
+}
+
+void Coordinator::wait_until_left() {
+  std::unique_lock lock(mutex_);
+  const auto is_over = [this](const auto& entry) { return results_.contains(entry.second); };
+  changed_.wait_for(lock, options_.lease, [&] { return std::ranges::none_of(in_training_, is_over); });
+  if (const size_t late = std::erase_if(in_training_, is_over); late > 0)
+    log(LogChannel::warning, "ParameterServerStrategy: " + std::to_string(late) +
+                                 " workers have not come by the end of fit in a lease; what they read of "
+                                 "its variables may be newer");
 }
 
 bool Coordinator::wait_until_workers_left(std::chrono::milliseconds time) {

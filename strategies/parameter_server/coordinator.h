@@ -80,6 +80,9 @@ class Coordinator final : public ParameterService {
   void end_training(const std::string& result);
   /// The same with an error, of a training that may not have begun.
   void fail_training(uint64_t training, const std::string& why);
+  /// Workers of trainings that are over have what these ended with. One that does not come for it in a lease
+  /// is not waited for.
+  void wait_until_left();
   /// No training will begin any more: workers that wait are told why.
   void end(const std::string& why);
 
@@ -175,6 +178,7 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, uint64_t> watches_;          // workers by call
   uint64_t came_ = 0;                             // workers, those that were started again once more
   std::set<uint64_t> gone_;                       // workers whose watch has ended
+  std::map<uint64_t, uint64_t> in_training_;      // which one a worker has come to and not left
   /// What a worker has, and how many batches had taken effect before.
   struct Given {
     DispensedBatch batch;

@@ -164,6 +164,13 @@ void CoordinatorClient::ended(uint64_t training, uint64_t id) {
   ask({.call = CoordinatorCall::ended, .training = training, .id = id});
 }
 
+void CoordinatorClient::left(uint64_t training) noexcept {
+  try {
+    ask({.call = CoordinatorCall::left, .training = training});
+  } catch (...) {  // the chief is gone, or has lost this worker
+  }
+}
+
 void CoordinatorClient::behind(uint64_t training, const StepPiece& piece) {
   ask({.call = CoordinatorCall::behind, .training = training, .piece = piece});
 }

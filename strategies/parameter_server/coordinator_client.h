@@ -45,6 +45,8 @@ class CoordinatorClient {
                                                           std::span<const std::byte> bytes);
   void done(uint64_t training, const DispensedBatch& batch, const std::vector<double>& values);
   void ended(uint64_t training, uint64_t id);
+  /// The worker has what training ended with.
+  void left(uint64_t training) noexcept;
   void behind(uint64_t training, const StepPiece& piece);
   struct Function {
     uint64_t id = 0;

@@ -10,7 +10,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kCoordinatorForm = 0x4e790204;
+constexpr uint32_t kCoordinatorForm = 0x4e790205;
 constexpr std::string_view kCoordinatorWho = "coordinator: ";
 
 }  // namespace

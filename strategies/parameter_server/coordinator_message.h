@@ -21,6 +21,7 @@ enum class CoordinatorCall : uint8_t {
   done,    ///< of a batch or of `piece`, with what it came to
   ended,   ///< the data has no batch of that number
   behind,  ///< of `piece`: another worker is further with it, or was before it was lost
+  left,    ///< the worker has what the training ended with
   /// Answered with a scheduled function, or when the chief has ended.
   function,
   returned,  ///< of function `id`; the payload is what it returned

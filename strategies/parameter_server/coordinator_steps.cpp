@@ -10,6 +10,10 @@ namespace nyala::detail {
 void Coordinator::begin_step(int64_t epoch, int64_t batch, int64_t step) {
   {
     const std::lock_guard lock(mutex_);
+    std::erase_if(events_, [](const CoordinatorEvent& event) {  // of a step that was given up
+      return event.kind == CoordinatorEvent::Kind::step_done ||
+             event.kind == CoordinatorEvent::Kind::epoch_over;
+    });
     step_batch_ = {.id = steps_.id() + 1, .epoch = epoch, .batch = batch, .step = step, .pull_first = true};
     steps_.begin(step_batch_.id);
   }

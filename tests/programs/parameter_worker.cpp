@@ -3,10 +3,10 @@
 // updates in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device";
 // "kill worker 0", "kill ps 0", "kill chief 0" (the callback of the chief that was started first does it in
 // the seventh batch), free or behind "together, ", "term" likewise; "backup, " in front: in the 27th, and
-// BackupAndRestore; "throw" (the model of worker 0 throws in its third step); "other" (worker 0 has another
-// optimizer). "twice, together": the model's own train_step applies gradients twice; "loop, together": in
-// place of fit() a loop of the program's own; with ", dies" behind worker 0 kills itself in the seventh step,
-// in the first between the two. Each process leaves its number in a file.
+// BackupAndRestore; "last, " in front: in the last; "throw" (the model of worker 0 throws in its third step);
+// "other" (worker 0 has another optimizer). "twice, together": the model's own train_step applies gradients
+// twice; "loop, together": in place of fit() a loop of the program's own; with ", dies" behind worker 0 kills
+// itself in the seventh step, in the first between the two. Each process leaves its number in a file.
 #include <unistd.h>
 
 #include <chrono>
@@ -145,10 +145,10 @@ int train(const std::string& what, int epochs, const Strategy& strategy, bool sa
   model.compile({.optimizer = what == "other" && is_first_worker ? Optimizer(SGD()) : Optimizer(Adam(0.01)),
                  .loss = "mse"});
   std::vector<CallbackArgument> callbacks;
+  const int batch = what.starts_with("backup, ") ? 27 : what.starts_with("last, ") ? 20 * epochs : 7;
   for (const auto& [word, signal] : {std::pair("kill ", SIGKILL), std::pair("term ", SIGTERM)})
     if (const size_t kill = what.find(word); kill != what.npos)
-      callbacks.emplace_back(
-          Killer(signal, what.substr(kill + 5), what.starts_with("backup, ") ? 27 : 7, strategy));
+      callbacks.emplace_back(Killer(signal, what.substr(kill + 5), batch, strategy));
   if (what.starts_with("backup, ")) callbacks.emplace_back(BackupAndRestore({.backup_dir = "backup"}));
   const History history =
       model.fit(x, y, {.batch_size = 12, .epochs = epochs, .verbose = 0, .callbacks = callbacks});

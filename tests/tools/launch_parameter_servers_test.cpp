@@ -99,6 +99,13 @@ TEST_F(LaunchParameterServers, AKilledServerChangesNoNumberOfThoseWhoTrainTogeth
   expect_one_devices_numbers(result, 3);
 }
 
+/// All batches are done, and those behind the servers' last snapshot are trained once more.
+TEST_F(LaunchParameterServers, AServerThatIsKilledBehindTheLastBatchChangesNoNumber) {
+  const ToolRun result = train("last, together, kill ps 0", 2, 2, "NYALA_SNAPSHOTS=.");
+  EXPECT_THAT(result.err, HasSubstr("ps 0 was ended by SIGKILL"));
+  expect_one_devices_numbers(result, 3);
+}
+
 /// It dies when its first gradients have changed the servers' values, and the step waits for its second.
 TEST_F(LaunchParameterServers, AWorkerThatDiesInTheMiddleOfAStepChangesNoNumber) {
   for (const int workers : {1, 2}) {

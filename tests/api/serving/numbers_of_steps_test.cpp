@@ -14,6 +14,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::numbers_of_steps_test {
 
@@ -240,6 +241,79 @@ TEST(NumbersOfSteps, SeveralDevicesOfAWorkerNormalizeTogether) {
     expect_one_devices_numbers({.workers = workers, .servers = 2, .synchronous = true, .devices = devices},
                                program);
   expect_one_devices_numbers({.servers = 2, .staleness = 0, .devices = devices}, program);
+}
+
+/// Weights, slots and the step of the optimizer.
+TEST(NumbersOfSteps, WhatACallbackLoadsTrainingGoesOnWith) {
+  const ScratchFolder folder("loads");
+  const auto program = [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = network();
+    net.compile({.optimizer = Adam(0.02), .loss = "mse"});
+    const std::string path = folder.file("first_epoch.ckpt");
+    LambdaCallback back({.on_epoch_end = [&](int epoch, Logs&) {
+      if (epoch == 0) Checkpoint(net).save(path);
+      if (epoch == 2) Checkpoint(net).restore(path);
+    }});
+    const History history =
+        net.fit(waves(0.7, {48, 4}), waves(0.3, {48, 1}),
+                {.batch_size = 8, .epochs = 5, .verbose = 0, .callbacks = {back}, .shuffle = false});
+    Numbers numbers = history["loss"];
+    numbers.push_back(static_cast<double>(net.optimizer().iterations()));
+    for (const Variable& variable : net.variables())
+      for (const float value : variable.value().to_vector<float>()) numbers.push_back(value);
+    return numbers;
+  };
+  expect_one_devices_numbers({.workers = 2, .servers = 2, .synchronous = true}, program);
+  expect_one_devices_numbers({.workers = 2, .servers = 2, .staleness = 0}, program);
+}
+
+/// As in Keras, which looks behind the first batch.
+TEST(NumbersOfSteps, AnEpochThatIsStoppedAtItsBeginHasABatch) {
+  const auto program = [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = network();
+    net.compile({.optimizer = Adam(0.02), .loss = "mse"});
+    LambdaCallback stop({.on_epoch_begin = [&](int epoch, Logs&) { net.set_stop_training(epoch == 1); }});
+    const History history =
+        net.fit(waves(0.7, {48, 4}), waves(0.3, {48, 1}),
+                {.batch_size = 8, .epochs = 5, .verbose = 0, .callbacks = {stop}, .shuffle = false});
+    Numbers numbers = history["loss"];
+    numbers.push_back(static_cast<double>(net.optimizer().iterations()));
+    return numbers;
+  };
+  const Numbers alone = program(OneDeviceStrategy("cpu:0"));
+  EXPECT_EQ(alone.size(), 3u);
+  EXPECT_EQ(alone.back(), 7.0);
+  expect_one_devices_numbers({.workers = 2, .servers = 2, .synchronous = true}, program);
+  expect_one_devices_numbers({.workers = 2, .servers = 2, .staleness = 0}, program);
+}
+
+struct SetsItsRate : ModelNode {
+  Dense last = track("last", Dense(1, {.name = "last"}));
+
+  std::string class_name() const override { return "SetsItsRate"; }
+  Tensor call(Call& c, const Tensor& x) const override { return last(c, x); }
+  void train_step(ReplicaStep& step, const Batch& batch) override {
+    step.optimizer().set_learning_rate(0.01);
+    GradientTape tape;
+    const Tensor loss = step.compute_loss(batch, {step.forward(batch.x[0])});
+    step.apply_gradients(tape.gradient(loss, step.trainable_variables()));
+  }
+};
+
+TEST(NumbersOfSteps, ARateThatAWorkerSetsEndsFit) {
+  for (const bool synchronous : {false, true})
+    in_all({.workers = 2, .synchronous = synchronous}, [](const Strategy& strategy) {
+      const auto scope = strategy.scope();
+      const Model model = make_model<SetsItsRate>({.name = "sets_its_rate"});
+      model.compile({.optimizer = SGD(0.1), .loss = "mse"});
+      const std::string text = error_text<Error>([&] {
+        model.fit(waves(0.7, {16, 4}), waves(0.3, {16, 1}), {.batch_size = 8, .verbose = 0});
+      });
+      EXPECT_THAT(text, ::testing::HasSubstr("cannot set the rate of SGD"));
+      return Numbers();
+    });
 }
 
 }  // namespace

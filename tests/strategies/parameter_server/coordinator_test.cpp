@@ -1,4 +1,6 @@
 #include <chrono>
+#include <future>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -53,6 +55,53 @@ TEST(Coordinator, ALostWorkerThatStillAsksGetsNoWork) {
     EXPECT_EQ(given.kind, CoordinatorReply::Kind::batch);
     if (synchronous) EXPECT_EQ(given.batch.piece.pieces, 1);
   }
+}
+
+// A server was started again while the last word of the step came: what is trained then is another one.
+TEST(Coordinator, AStepThatIsGivenUpIsNeverDone) {
+  using Call = CoordinatorCall;
+  const auto coordinator = std::make_shared<Coordinator>(CoordinatorOptions{.is_synchronous = true});
+  const auto way = connect_locally(coordinator);
+  const auto watch = start(*way, {.call = Call::watch, .worker = 5});
+  coordinator->begin_training(1, "facts", "greeting");
+  answer(*way, {.call = Call::join, .worker = 5, .training = 1, .id = 1, .text = "facts"});
+  const auto next = [&] { return answer(*way, {.call = Call::next, .worker = 5, .training = 1}).batch; };
+  const auto tell = [&](Call call, const DispensedBatch& batch) {
+    answer(*way, {.call = call, .worker = 5, .training = 1, .id = batch.id, .piece = batch.piece});
+  };
+  for (const Call word : {Call::done, Call::ended}) {
+    coordinator->begin_step(0, 7, 7);
+    tell(word, next());
+    coordinator->begin_step(0, 3, 3);
+    EXPECT_EQ(coordinator->wait(std::chrono::milliseconds(1)).kind, CoordinatorEvent::Kind::nothing);
+    tell(Call::done, next());
+    const CoordinatorEvent event = coordinator->wait(kTimeout);
+    EXPECT_EQ(event.kind, CoordinatorEvent::Kind::step_done);
+    EXPECT_EQ(event.batch.batch, 3);
+  }
+}
+
+// Who reads what fit has left is waited for: not who is lost, nor who has come to the next fit already.
+TEST(Coordinator, WaitsUntilWorkersHaveWhatTrainingEndedWith) {
+  using Call = CoordinatorCall;
+  const auto coordinator = std::make_shared<Coordinator>(CoordinatorOptions{.lease = kTimeout});
+  const auto way = connect_locally(coordinator);
+  std::map<uint64_t, std::unique_ptr<ParameterCall>> watches;
+  for (const uint64_t worker : {5u, 6u, 7u})
+    watches[worker] = start(*way, {.call = Call::watch, .worker = worker});
+  coordinator->begin_training(1, "facts", "greeting");
+  for (const uint64_t worker : {5u, 6u, 7u})
+    answer(*way, {.call = Call::join, .worker = worker, .training = 1, .id = 1, .text = "facts"});
+  coordinator->wait_until_left();  // of a training that goes on nobody has
+  coordinator->end_training("result");
+  const auto in_next =
+      start(*way, {.call = Call::join, .worker = 5, .training = 2, .id = 1, .text = "facts"});
+  auto all_have = std::async(std::launch::async, [&] { coordinator->wait_until_left(); });
+  answer(*way, {.call = Call::left, .worker = 6, .training = 1});
+  EXPECT_EQ(all_have.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  watches.erase(7);
+  EXPECT_EQ(all_have.wait_for(kTimeout / 2), std::future_status::ready);
+  coordinator->end("over");
 }
 
 // Two exchanges may come to a server in another order than word of them comes to the chief: whose word is
