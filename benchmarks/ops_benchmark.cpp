@@ -163,8 +163,12 @@ void register_applications() {
   convolution("mobilenet_v2/first", {16, 224, 224, 3}, {3, 3, 3, 32}, {.strides = {2, 2}, .padding = "same"});
   convolution("resnet50/first", {16, 230, 230, 3}, {7, 7, 3, 64}, {.strides = {2, 2}});
   convolution("resnet50/3x3_14", {16, 14, 14, 256}, {3, 3, 256, 256}, {.padding = "same"});
+  convolution("resnet50/3x3_56", {16, 56, 56, 64}, {3, 3, 64, 64}, {.padding = "same"});
+  convolution("vgg/3x3_28", {8, 28, 28, 256}, {3, 3, 256, 512}, {.padding = "same"});
   convolution("xception/second", {8, 149, 149, 32}, {3, 3, 32, 64}, {});
   convolution("resnet18/3x3_28", {64, 28, 28, 64}, {3, 3, 64, 64}, {.padding = "same"});
+  convolution("resnet18/3x3_14", {64, 14, 14, 128}, {3, 3, 128, 128}, {.padding = "same"});
+  convolution("resnet18/3x3_7", {64, 7, 7, 256}, {3, 3, 256, 256}, {.padding = "same"});
   convolution("resnet18/3x3_4", {64, 4, 4, 512}, {3, 3, 512, 512}, {.padding = "same"});
   normalization("mobilenet_v2/bn96_112", {16, 112, 112, 96}, Activation::relu6);
   normalization("mobilenet_v2/bn960_7", {16, 7, 7, 960}, Activation::relu6);

@@ -6,6 +6,7 @@
 #include <nyala/backend/kernels/cpu/convolution/pointwise.h>
 #include <nyala/backend/kernels/cpu/convolution/shifted_gemm.h>
 #include <nyala/backend/kernels/cpu/convolution/single_channel.h>
+#include <nyala/backend/kernels/cpu/convolution/winograd.h>
 #include <nyala/backend/kernels/cpu/dense/dense.h>
 #include <nyala/backend/kernels/cpu/dense/dot_product_attention.h>
 #include <nyala/backend/kernels/cpu/dense/matmul.h>
@@ -35,14 +36,15 @@ const std::vector<KernelOrder>& cpu_kernel_orders() {
   static const auto& all = *new std::vector<KernelOrder>{
       {&ops::kConv2D,
        {"single_channel_avx512", "narrow_depthwise_avx512", "narrow_depthwise_avx2", "direct_avx512",
-        "direct_avx2", "shifted_gemm", "onednn"}},
-      {&ops::kConv2DOnto, {"shifted_gemm", "onednn"}},
+        "direct_avx2", "winograd_avx512", "winograd_avx2", "shifted_gemm", "onednn"}},
+      {&ops::kConv2DOnto, {"winograd_avx512", "winograd_avx2", "shifted_gemm", "onednn"}},
       {&ops::kConv2DBackwardInput,
        {"narrow_depthwise_avx512", "narrow_depthwise_avx2", "depthwise_avx512", "depthwise_avx2",
-        "direct_avx512", "direct_avx2", "onednn_product", "onednn"}},
+        "direct_avx512", "direct_avx2", "winograd_avx512", "winograd_avx2", "onednn_product", "onednn"}},
       {&ops::kConv2DBackwardKernel,
        {"narrow_depthwise_avx512", "narrow_depthwise_avx2", "depthwise_avx512", "depthwise_avx2",
-        "direct_avx512", "direct_avx2", "onednn_product", "shifted_gemm", "onednn"}},
+        "direct_avx512", "direct_avx2", "winograd_avx512", "winograd_avx2", "onednn_product", "shifted_gemm",
+        "onednn"}},
       {&ops::kDense, {"small_avx512", "small_avx2", "onednn"}},
       {&ops::kDenseBackwardKernel, {"small_avx512", "small_avx2", "onednn"}},
   };
@@ -77,6 +79,7 @@ void register_cpu_kernels(KernelTable& table) {
   register_small_dense(table);
   register_softmax(table);
   register_shifted_gemm(table);
+  register_winograd(table);
   for (const auto& [op, names] : cpu_kernel_orders()) table.order(*op, DeviceKind::cpu, names);
 }
 

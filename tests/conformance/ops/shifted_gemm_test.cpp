@@ -83,9 +83,12 @@ TEST(ShiftedGemm, WithABiasASumAndAnActivation) {
   }
 }
 
-TEST(ShiftedGemm, RunForTheLastStageOfAResNet) {
+TEST(ShiftedGemm, RunForTheFirstOfTheLastStageOfAResNet) {
   const auto ran = kernels_that_run(
-      [](const Tensors& t) { return ops::conv2d(t[0], t[1], {}, {.padding = "same"}); }, inputs(cases()[0]));
+      [](const Tensors& t) {
+        return ops::conv2d(t[0], t[1], {}, {.strides = {2, 2}, .padding = "same"});
+      },
+      inputs(cases()[2]));
   EXPECT_EQ(std::count_if(ran.begin(), ran.end(),
                           [](const std::string& k) { return k.find("shifted_gemm") != k.npos; }),
             2)

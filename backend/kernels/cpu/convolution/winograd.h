@@ -1,0 +1,9 @@
+#pragma once
+
+namespace nyala {
+
+class KernelTable;
+
+void register_winograd(KernelTable& table);
+
+}  // namespace nyala

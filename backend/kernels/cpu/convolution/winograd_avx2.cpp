@@ -1,0 +1,11 @@
+#include <nyala/backend/kernels/cpu/base/masked_avx2.h>
+#include <nyala/backend/kernels/cpu/convolution/winograd_vector.h>
+
+namespace nyala {
+
+const WinogradLoops& winograd_loops_avx2() {
+  static constexpr WinogradLoops loops = vec::make_winograd_loops<32>();
+  return loops;
+}
+
+}  // namespace nyala
