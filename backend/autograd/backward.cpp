@@ -1,14 +1,18 @@
 // The tape is walked once, from the end. Gradients are kept by value id and released with the entry that made
 // the value; a leaf's is final when the uses that were counted while recording are all walked, and goes to
 // the sink at once, while the rest is still computed. The first contribution is written to the place that the
-// sink names, later ones are added in place; others are added in place where nobody else holds the bytes.
+// sink names, later ones are added in place; others are added in place where nobody else holds the bytes. The
+// gradient of a 16-bit value may arrive in float32, as those of weights do: it is added up so, and rounded
+// where an op takes it, or for the sink.
 #include <nyala/backend/autograd/backward.h>
 
+#include <array>
 #include <map>
 
 #include <nyala/backend/autograd/recompute.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/per_thread.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -46,12 +50,23 @@ class Walk {
     if (value(id).recomputed) recomputed_.erase(id);
   }
   Tensor& gradient(uint32_t id) { return gradients_[id]; }
+  /// For an op that computes with the gradient: in the dtype of the value.
+  void round(uint32_t id) {
+    Tensor& sum = gradients_[id];
+    if (sum.defined() && sum.dtype() != value(id).abstract.dtype())
+      sum = ops::cast(sum, value(id).abstract.dtype());
+  }
 
-  void add(uint32_t id, const Tensor& gradient) {
+  void add(uint32_t id, const Tensor& given) {
     Tensor& sum = gradients_[id];
     if (!sum.defined()) {
-      sum = value(id).leaf >= 0 ? placed(id, gradient) : gradient;
-    } else if (sum.storage().unique() || value(id).leaf >= 0) {
+      sum = is_written_at_once(id) ? placed(id, given) : given;
+      return;
+    }
+    const DType dtype = promote(sum.dtype(), given.dtype());
+    const Tensor gradient = ops::cast(given, dtype);
+    if (sum.dtype() != dtype) sum = ops::cast(sum, dtype);
+    if (sum.storage().unique() || is_written_at_once(id)) {
       dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&gradient}, sum);
     } else {  // somebody else shares these bytes
       sum = dispatch(ops::kAdd, NoDescriptor{}, {&sum, &gradient});
@@ -65,7 +80,7 @@ class Walk {
       taken_ = id;
       return;
     }
-    if (first && value(id).leaf >= 0) output = sink_.destination(value(id).leaf);
+    if (first && is_written_at_once(id)) output = sink_.destination(value(id).leaf);
     dispatch(op, descriptor, inputs, std::span(&output, 1));
     if (first)
       gradients_[id] = output;
@@ -90,6 +105,8 @@ class Walk {
       if (!sum.defined())
         sum = Tensor::empty(leaf.abstract.shape(), leaf.abstract.dtype(), leaf.abstract.device());
       ops::detail::fill_zero(sum);
+    } else if (!is_written_at_once(id)) {
+      sum = placed(id, sum);
     }
     sink_.ready(leaf.leaf, sum);
     sum = Tensor();
@@ -114,9 +131,19 @@ class Walk {
     return leaf.leaf >= 0 && !leaf.address && leaf.source && leaf.abstract.num_elements() > 0;
   }
 
-  /// The first contribution to a leaf, in a place of its own: later ones are added to it.
+  /// A leaf whose gradient grows where the sink wants it. That of a 16-bit leaf is rounded when it is final.
+  bool is_written_at_once(uint32_t id) const {
+    return value(id).leaf >= 0 && !is_half(value(id).abstract.dtype());
+  }
+
+  /// The gradient of a leaf in its dtype, in a place of its own: later ones are added to it.
   Tensor placed(uint32_t id, const Tensor& gradient) {
+    const DType dtype = value(id).abstract.dtype();
     Tensor destination = sink_.destination(value(id).leaf);
+    if (gradient.dtype() != dtype) {
+      dispatch(ops::kCast, ops::CastDescriptor{dtype}, std::array{&gradient}, std::span(&destination, 1));
+      return destination;
+    }
     if (!destination.defined()) return gradient.clone();
     destination.copy_from(gradient);
     return destination;
@@ -206,6 +233,8 @@ void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor&
   for (size_t e = tape.entries().size(); e-- > 0;) {
     const TapeEntry& entry = tape.entries()[e];
     EntryContext context(tape, entry, walk);
+    if (!entry.op->hands_on_gradients)
+      for (size_t i = 0; i < entry.num_outputs; ++i) walk.round(context.output_id(i));
     if (has_gradient(entry, context)) entry.op->gradient(context);
     for (size_t i = 0; i < entry.num_outputs; ++i) walk.forget(context.output_id(i));
     if (release)

@@ -1,11 +1,13 @@
 // The walk for GradientTape: only entries between a source and the target are walked (marked forwards first),
 // the tape keeps everything, and with `record` the gradients' own ops are recorded on the same tape, so that
 // they can be differentiated again. An op that is not twice differentiable stands there as an opaque entry,
-// which throws if somebody asks for its derivative instead of giving zeros.
+// which throws if somebody asks for its derivative instead of giving zeros. float32 gradients of 16-bit
+// values are rounded as in backward.cpp.
 #include <nyala/backend/autograd/differentiate.h>
 
 #include <nyala/backend/autograd/recompute.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -47,14 +49,23 @@ class Walk {
   bool wanted(uint32_t id) const { return id < wanted_.size() && wanted_[id]; }
   const Tensor& gradient(uint32_t id) const { return gradients_[id]; }
 
-  void add(uint32_t id, const Tensor& gradient) {
+  void add(uint32_t id, const Tensor& given) {
     Tensor& sum = gradients_[id];
+    const DType dtype = sum.defined() ? promote(sum.dtype(), given.dtype()) : given.dtype();
+    const Tensor gradient = ops::cast(given, dtype);
+    if (sum.defined()) sum = ops::cast(sum, dtype);
     if (!sum.defined())
       sum = gradient;
     else if (!tape_.recording && sum.storage().unique())
       dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&gradient}, sum);
     else
       sum = dispatch(ops::kAdd, NoDescriptor{}, {&sum, &gradient});
+  }
+
+  /// In the dtype of the value, for an op that computes with it and for who asked.
+  void round(uint32_t id) {
+    Tensor& sum = gradients_[id];
+    if (sum.defined()) sum = ops::cast(sum, tape_.values()[id].abstract.dtype());
   }
 
   void forget(uint32_t id) {
@@ -139,6 +150,8 @@ class EntryContext final : public GradContext {
   }
 
   void walk(Tape& tape) {
+    if (!entry_.op->hands_on_gradients)
+      for (size_t i = 0; i < entry_.num_outputs; ++i) walk_.round(ids_[entry_.num_inputs + i]);
     if (!records_ || entry_.op->twice_differentiable)
       entry_.op->gradient(*this);
     else
@@ -215,7 +228,10 @@ Tensors detail::differentiate(Tape& tape, const Tensor& target, const Derivative
       if (context.has_gradient() && context.leads_anywhere()) context.walk(tape);
     }
   Tensors gradients;
-  for (const uint32_t source : request.sources) gradients.push_back(walk.gradient(source));
+  for (const uint32_t source : request.sources) {
+    walk.round(source);
+    gradients.push_back(walk.gradient(source));
+  }
   return gradients;
 }
 

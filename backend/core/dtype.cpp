@@ -55,6 +55,10 @@ DType promote(DType a, DType b) {
   return info(a).rank > info(b).rank ? a : b;
 }
 
+bool is_weight_dtype(DType weights, DType values) {
+  return is_floating(values) && (weights == values || weights == dtype_of_sums(values));
+}
+
 void detail::throw_unsupported_dtype(DType dtype, std::string_view where) {
   throw DTypeError(std::string(where) + " does not take dtype " + std::string(name_of(dtype)) +
                    "; cast to one that it takes, for example float32");

@@ -11,7 +11,8 @@
 namespace nyala {
 
 /// An element type: DType::int32, or its name in Keras wherever a DType is taken, x.astype("int32").
-/// Arithmetic runs on all but bfloat16 and float16, which can be stored, cast and copied.
+/// Ops take all of them. On the 16-bit floats they compute in float32 and round each result once, to the
+/// nearest even: a long sum of bfloat16 does not stop at 256.
 class DType {
  public:
   /// What `switch` compares, and the place in lists by dtype.
@@ -55,6 +56,17 @@ DType parse_dtype(std::string_view name);
 
 /// float32, float64, bfloat16 or float16.
 bool is_floating(DType dtype);
+
+/// bfloat16 or float16.
+constexpr bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
+
+/// What sums over many elements are kept in where their rounding would add up: statistics, and gradients of
+/// weights. float32 for the 16-bit floats, else `dtype` itself.
+constexpr DType dtype_of_sums(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
+
+/// Whether weights of dtype `weights` serve values of the floating dtype `values`: they have it, too, or they
+/// are float32 beside 16-bit floats.
+bool is_weight_dtype(DType weights, DType values);
 
 /// The dtype of the C++ type T.
 template <class T>
@@ -102,7 +114,8 @@ namespace detail {
 
 [[noreturn]] void throw_unsupported_dtype(DType dtype, std::string_view where);
 
-/// Calls f(T{}) for the C++ type of an arithmetic dtype. Throws DTypeError naming `where` for 16-bit floats.
+/// Calls f(T{}) for the C++ type of a dtype that C++ computes with. Throws DTypeError naming `where` for
+/// 16-bit floats, which dispatch() widens before a kernel sees them.
 template <class F>
 decltype(auto) dispatch_arithmetic(DType dtype, std::string_view where, F&& f) {
   switch (dtype) {

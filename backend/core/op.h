@@ -102,6 +102,8 @@ struct Kernel {
   /// Bytes of scratch memory for this call. May be null: none.
   size_t (*workspace)(const KernelCall&) = nullptr;
   void (*run)(const KernelCall&) = nullptr;
+  /// It reads and writes 16-bit floats itself. Others never see them: dispatch() gives them float32.
+  bool takes_half = false;
 };
 
 /// The plain loop of an op as a kernel, named "reference".
@@ -147,6 +149,12 @@ struct OpDef {
   /// Output 0 again, with the same bits, from the entry's tensors on the tape (inputs, then outputs, those
   /// that the gradient keeps): for values marked TapeValue::recomputed. Null: it cannot.
   Tensor (*recompute)(const void* descriptor, std::span<const Tensor> kept) = nullptr;
+  /// The reference loop reads and writes 16-bit floats itself, as where elements are only moved. Others
+  /// compute in float32, and dispatch() rounds what comes out.
+  bool takes_half = false;
+  /// `gradient` only hands on what it gets, so that a float32 gradient of a 16-bit result need not be rounded
+  /// on its way.
+  bool hands_on_gradients = false;
 };
 
 }  // namespace nyala

@@ -19,8 +19,7 @@ namespace {
 /// The sum of integers in the order of replicas keeps its dtype; 16-bit floats are added in float32.
 Tensor sum_of_copies(const VariableNode& node) {
   const Device device = node.copies[0].device();
-  const bool half = node.spec.dtype == DType::bfloat16 || node.spec.dtype == DType::float16;
-  const DType compute = half ? DType::float32 : node.spec.dtype;
+  const DType compute = dtype_of_sums(node.spec.dtype);
   Tensor sum = ops::cast(node.copies[0], compute);
   for (size_t i = 1; i < node.copies.size(); ++i)
     sum = ops::add(sum, ops::cast(ops::seen_from(node.copies[i], device), compute));

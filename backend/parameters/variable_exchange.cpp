@@ -20,10 +20,6 @@ using namespace nyala::detail;
 
 namespace {
 
-DType sum_dtype(DType dtype) {
-  return dtype == DType::bfloat16 || dtype == DType::float16 ? DType::float32 : dtype;
-}
-
 /// Whether all replicas of all processes write one number.
 bool is_one_number(const VariableWrite& write, ProcessExchange& processes, std::string_view what) {
   const int64_t own[] = {write.number, write.number ? std::bit_cast<int64_t>(number_of(write)) : 0};
@@ -65,7 +61,7 @@ VariableWrite detail::reduce_writes_of_all(const VariableNode& node,
                                "the same value on all replicas cannot be summed; expected a value made by "
                                "each replica, or another aggregation than sum");
   }
-  Tensor value = ops::cast(ops::seen_from(out.value, Device{}), sum_dtype(dtype)).clone();
+  Tensor value = ops::cast(ops::seen_from(out.value, Device{}), dtype_of_sums(dtype)).clone();
   if (mean)
     value = value * (static_cast<double>(writes.size()) / static_cast<double>(processes.num_replicas()));
   if (scatter) {

@@ -22,11 +22,6 @@ std::string text_of(const Tensor& value) {
   return value.shape().to_string() + " of " + std::string(name_of(value.dtype()));
 }
 
-bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
-
-/// Arithmetic runs in this dtype.
-DType compute_dtype(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
-
 bool is_zero(const Tensor& value) {
   const std::vector<double> numbers = ops::cast(value.detached(), DType::float64).to_vector<double>();
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
@@ -90,7 +85,7 @@ VariableWrite reduced_slices(std::span<const VariableWrite* const> writes, bool 
   out.value = ops::concatenate(values, 0);
   if (mean)
     out.value =
-        ops::cast(ops::cast(out.value, compute_dtype(dtype)) / static_cast<double>(writes.size()), dtype);
+        ops::cast(ops::cast(out.value, dtype_of_sums(dtype)) / static_cast<double>(writes.size()), dtype);
   return out;
 }
 
@@ -123,7 +118,7 @@ void detail::apply(const VariableWrite& write, const Tensor& copy) {
 }
 
 VariableWrite detail::reduce_writes(const VariableNode& node, std::span<const VariableWrite* const> writes,
-                            Device device) {
+                                    Device device) {
   const VariableWrite& first = *writes[0];
   const Aggregation aggregation = node.spec.aggregation;
   if (aggregation == Aggregation::only_first_replica) return first;
@@ -136,7 +131,7 @@ VariableWrite detail::reduce_writes(const VariableNode& node, std::span<const Va
                                "each replica, or another aggregation than sum");
   }
   VariableWrite out = first;
-  const DType dtype = first.value.dtype(), compute = compute_dtype(dtype);
+  const DType dtype = first.value.dtype(), compute = dtype_of_sums(dtype);
   Tensor sum = ops::cast(ops::seen_from(first.value, device), compute);
   for (const VariableWrite* write : writes.subspan(1))
     sum = ops::add(sum, ops::cast(ops::seen_from(write->value, device), compute));

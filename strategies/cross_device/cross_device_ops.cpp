@@ -18,8 +18,6 @@ using namespace nyala::detail;
 
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
-
 std::string kind_of(const Tensor& value) {
   return std::string(name_of(value.dtype())) + " " + value.shape().to_string();
 }

@@ -55,8 +55,6 @@ std::vector<Device> cpus(int count) {
   return devices;
 }
 
-bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
-
 /// Numbers that every dtype holds exactly.
 double number(int replica, int64_t i) {
   return static_cast<double>((i * 37 + replica * 101 + 5) % 61 - 30) * (replica % 2 ? 1.0 : 0.5);

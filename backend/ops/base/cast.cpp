@@ -10,13 +10,13 @@ using namespace nyala::detail;
 namespace {
 
 template <class T>
-inline constexpr bool is_half = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
+inline constexpr bool kIsHalf = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
 
 template <class To, class From>
 To convert(From value) {
-  if constexpr (is_half<From>)
+  if constexpr (kIsHalf<From>)
     return convert<To>(static_cast<float>(value));
-  else if constexpr (is_half<To>)
+  else if constexpr (kIsHalf<To>)
     return To(static_cast<float>(value));
   else if constexpr (std::is_same_v<To, bool>)
     return value != From{};
@@ -48,7 +48,9 @@ const OpDef kCast = {.name = "cast",
                      .infer = infer_cast,
                      .gradient = cast_gradient,
                      .reference = cast_reference,
-                     .twice_differentiable = true};
+                     .twice_differentiable = true,
+                     .takes_half = true,
+                     .hands_on_gradients = true};
 
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;

@@ -1,13 +1,15 @@
 // The way of every op: shape rule; on abstract inputs a node of a graph and the end; bringing inputs to one
 // device; memory for outputs that were not given; kernel and its workspace; launch on the device's stream; an
 // entry on the tape that tracks an input. An output's storage gets a new version, by which packed weights
-// know that they are old.
+// know that they are old. Where no kernel takes 16-bit floats as they are, the call is made on float32 copies
+// and its results are rounded.
 #include <nyala/backend/ops/base/dispatch.h>
 
 #include <atomic>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/runtime/context.h>
@@ -79,8 +81,18 @@ void infer(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
   }
 }
 
-void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
-             Device device);
+/// A call whose tensors all lie on `device`. Bit i of `given` is set where the caller gave output i, which
+/// the op may read.
+struct Execution {
+  const OpDef& op;
+  const Descriptor& descriptor;
+  TensorPointers inputs;
+  std::span<Tensor> outputs;
+  Device device;
+  uint32_t given = 0;
+};
+
+void execute(const Execution& e);
 
 /// The kernel that takes the call on `device`, or null where there is none and soft placement lets the CPU
 /// compute instead.
@@ -95,15 +107,57 @@ const Kernel* kernel_for(const KernelCall& call, Device device) {
   }
 }
 
-void execute_on_host(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
-                     std::span<Tensor> outputs) {
+void execute_on_host(const Execution& e) {
   Tensors moved, results;
-  for (const Tensor* input : inputs) moved.push_back(input->detached().to(Device{}));
-  for (const Tensor& output : outputs) results.push_back(output.detached().to(Device{}));
+  for (const Tensor* input : e.inputs) moved.push_back(input->detached().to(Device{}));
+  for (const Tensor& output : e.outputs) results.push_back(output.detached().to(Device{}));
   std::vector<const Tensor*> pointers;
   for (const Tensor& input : moved) pointers.push_back(&input);
-  execute(op, descriptor, pointers, results, Device{});
-  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].copy_from(results[i]);
+  execute({e.op, e.descriptor, pointers, results, Device{}, e.given});
+  for (size_t i = 0; i < e.outputs.size(); ++i) e.outputs[i].copy_from(results[i]);
+}
+
+bool any_half(const Execution& e) {
+  for (const Tensor* input : e.inputs)
+    if (is_half(input->dtype())) return true;
+  for (const Tensor& output : e.outputs)
+    if (is_half(output.dtype())) return true;
+  return false;
+}
+
+void cast_into(const Tensor& from, Tensor to) {
+  const Tensor* const inputs[] = {&from};
+  execute({ops::kCast, ops::CastDescriptor{to.dtype()}, inputs, std::span(&to, 1), to.device()});
+}
+
+Tensor widened(const Tensor& x) {
+  Tensor wide = Tensor::empty(x.shape(), DType::float32, x.device());
+  cast_into(x, wide);
+  return wide;
+}
+
+/// The call on float32 copies. Outputs that the caller gave are widened, too: the op may add to them.
+void execute_in_float32(const Execution& e) {
+  Tensors wide_inputs(e.inputs.size()), wide_outputs(e.outputs.size());
+  std::vector<const Tensor*> inputs(e.inputs.begin(), e.inputs.end());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_half(e.inputs[i]->dtype())) continue;
+    size_t same = 0;  // x * x is widened once
+    while (e.inputs[same] != e.inputs[i]) ++same;
+    if (same == i) wide_inputs[i] = widened(*e.inputs[i]);
+    inputs[i] = &wide_inputs[same];
+  }
+  for (size_t i = 0; i < e.outputs.size(); ++i) {
+    const Tensor& output = e.outputs[i];
+    if (!is_half(output.dtype()))
+      wide_outputs[i] = output;
+    else
+      wide_outputs[i] = e.given >> i & 1u ? widened(output)
+                                          : Tensor::empty(output.shape(), DType::float32, output.device());
+  }
+  execute({e.op, e.descriptor, inputs, wide_outputs, e.device, e.given});
+  for (size_t i = 0; i < e.outputs.size(); ++i)
+    if (is_half(e.outputs[i].dtype())) cast_into(wide_outputs[i], e.outputs[i]);
 }
 
 /// What kernels get: the inputs, and the status word of their device where the op reports.
@@ -125,27 +179,30 @@ class WithStatusWord {
   TensorPointers inputs_;
 };
 
-void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
-             Device device) {
+void execute(const Execution& e) {
   bool all_empty = true;
-  for (const Tensor& output : outputs) all_empty = all_empty && output.num_elements() == 0;
+  for (const Tensor& output : e.outputs) all_empty = all_empty && output.num_elements() == 0;
   if (all_empty) return;
-  if (op.reports_status && !thread_context().status) {
+  if (e.op.reports_status && !thread_context().status) {
     StatusWords own;
     const StatusScope scope(own);
-    execute(op, descriptor, inputs, outputs, device);
+    execute(e);
     return own.check();
   }
-  WithStatusWord with_word(op, inputs, device);
-  Stream& stream = stream_of(device);
-  KernelCall call{&op, nullptr, descriptor.data(), with_word.inputs(), outputs, {}, &stream};
-  call.kernel = kernel_for(call, device);
-  if (!call.kernel) return execute_on_host(op, descriptor, inputs, outputs);
+  WithStatusWord with_word(e.op, e.inputs, e.device);
+  Stream& stream = stream_of(e.device);
+  KernelCall call{&e.op, nullptr, e.descriptor.data(), with_word.inputs(), e.outputs, {}, &stream};
+  if (any_half(e)) {
+    call.kernel = KernelTable::instance().find_half(call, e.device.kind);
+    if (!call.kernel && !e.op.takes_half) return execute_in_float32(e);
+  }
+  if (!call.kernel) call.kernel = kernel_for(call, e.device);
+  if (!call.kernel) return execute_on_host(e);
   if (call.kernel->workspace)
     if (const size_t bytes = call.kernel->workspace(call); bytes > 0)
-      call.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::uint8, device);
+      call.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::uint8, e.device);
   stream.launch(call);
-  for (const Tensor& output : outputs) output.storage()->bump_version();
+  for (const Tensor& output : e.outputs) output.storage()->bump_version();
 }
 
 /// Whether a device() guard makes the op run elsewhere than its inputs are. An op that writes into given
@@ -204,9 +261,14 @@ void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inpu
     const Device device = common_device(inputs);
     if (device == kNoPlacement)
       return dispatch_on(meeting_place(op, inputs, outputs), op, descriptor, inputs, outputs);
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (!outputs[i].defined()) outputs[i] = Tensor::empty(inferred[i].shape(), inferred[i].dtype(), device);
-    execute(op, descriptor, inputs, outputs, device);
+    uint32_t given = 0;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].defined())
+        given |= 1u << i;
+      else
+        outputs[i] = Tensor::empty(inferred[i].shape(), inferred[i].dtype(), device);
+    }
+    execute({op, descriptor, inputs, outputs, device, given});
   }
   g_dispatch_count.fetch_add(1, std::memory_order_relaxed);
   if (!op.gradient) return;

@@ -103,6 +103,21 @@ std::string all_unsupported_reasons(std::span<const Kernel> fast, const KernelCa
 
 }  // namespace
 
+const Kernel* KernelTable::find_half(const KernelCall& call, DeviceKind kind) const {
+  const bool logging = log_enabled(LogChannel::kernels);
+  const std::span<const Kernel> fast = fast_kernels(*call.op, kind);
+  const std::string_view only = wanted_kernel(fast);
+  const auto takes = [&](const Kernel& kernel) {
+    const char* reason = unsupported_reason(kernel, call, only);
+    if (logging) log_choice(call, kernel, reason);
+    return reason == nullptr;
+  };
+  for (const Kernel& kernel : fast)
+    if (kernel.takes_half && takes(kernel)) return &kernel;
+  const bool with_reference = call.op->takes_half && entry_of(kind).runs_reference_loops;
+  return with_reference && takes(call.op->reference) ? &call.op->reference : nullptr;
+}
+
 const Kernel& KernelTable::select(const KernelCall& call, DeviceKind kind) const {
   const bool logging = log_enabled(LogChannel::kernels);
   const std::span<const Kernel> fast = fast_kernels(*call.op, kind);

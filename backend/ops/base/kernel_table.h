@@ -27,6 +27,10 @@ class KernelTable {
   /// The kernel that takes `call` on `kind`. Throws NotFoundError with every refusal when there is none.
   const Kernel& select(const KernelCall& call, DeviceKind kind) const;
 
+  /// The kernel that takes a call with 16-bit floats among its tensors as it is, or null: then it is computed
+  /// in float32.
+  const Kernel* find_half(const KernelCall& call, DeviceKind kind) const;
+
   /// The fast kernels of an op on a kind of device, in order of preference.
   std::span<const Kernel> fast_kernels(const OpDef& op, DeviceKind kind) const;
 

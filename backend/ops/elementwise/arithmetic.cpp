@@ -99,8 +99,13 @@ void infer_full_like(InferContext& c) { c.output(0, c.shape(0), c.descriptor<Ful
 
 void full_like_reference(const KernelCall& call) {
   const auto& d = call.descriptor<FullLikeDescriptor>();
-  dispatch_arithmetic(d.dtype, call.op->name, [&]<class T>(T) {
-    std::fill_n(call.out<T>(0), call.output(0).num_elements(), d.value.as<T>());
+  dispatch_any(d.dtype, [&]<class T>(T) {
+    T value{};
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      value = T(d.value.as<float>());
+    else
+      value = d.value.as<T>();
+    std::fill_n(call.out<T>(0), call.output(0).num_elements(), value);
   });
 }
 
@@ -140,7 +145,8 @@ const OpDef kDivide = {.name = "divide",
                        .twice_differentiable = true};
 const OpDef kAddInPlace = {
     .name = "add_in_place", .infer = infer_add_in_place, .reference = add_in_place_reference};
-const OpDef kFullLike = {.name = "full_like", .infer = infer_full_like, .reference = full_like_reference};
+const OpDef kFullLike = {
+    .name = "full_like", .infer = infer_full_like, .reference = full_like_reference, .takes_half = true};
 const OpDef kAffine = {.name = "affine",
                        .infer = infer_affine,
                        .gradient = affine_gradient,

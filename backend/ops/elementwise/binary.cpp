@@ -320,7 +320,8 @@ const OpDef kWhere = {.name = "where",
                       .gradient = where_gradient,
                       .keep_inputs = keep(0),
                       .reference = where_reference,
-                      .twice_differentiable = true};
+                      .twice_differentiable = true,
+                      .takes_half = true};
 const OpDef kWhereGradient = {.name = "where_gradient",
                               .infer = infer_where_gradient,
                               .gradient = where_gradient_again,

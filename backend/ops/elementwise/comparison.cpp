@@ -32,9 +32,12 @@ void not_equal_scalar_reference(const KernelCall& call) {
   const double value = call.descriptor<NotEqualScalarDescriptor>().value;
   const int64_t count = call.output(0).num_elements();
   bool* out = call.out<bool>(0);
-  dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
+  dispatch_any(call.input(0).dtype(), [&]<class T>(T) {
     const T* x = call.in<T>(0);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
+      const float nearest(T(static_cast<float>(value)));
+      for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(x[i]) != nearest;
+    } else if constexpr (std::is_floating_point_v<T>) {
       // A float is compared with the nearest float, as a constant of its own dtype would be.
       const T nearest = static_cast<T>(value);
       for (int64_t i = 0; i < count; ++i) out[i] = x[i] != nearest;
@@ -66,8 +69,10 @@ void isclose_reference(const KernelCall& call) {
 const OpDef kEqual = {.name = "equal", .infer = infer_test, .reference = binary_loop<std::equal_to<>, bool>};
 const OpDef kNotEqual = {
     .name = "not_equal", .infer = infer_test, .reference = binary_loop<std::not_equal_to<>, bool>};
-const OpDef kNotEqualScalar = {
-    .name = "not_equal", .infer = infer_not_equal_scalar, .reference = not_equal_scalar_reference};
+const OpDef kNotEqualScalar = {.name = "not_equal",
+                               .infer = infer_not_equal_scalar,
+                               .reference = not_equal_scalar_reference,
+                               .takes_half = true};
 const OpDef kLess = {.name = "less", .infer = infer_test, .reference = binary_loop<std::less<>, bool>};
 const OpDef kLessEqual = {
     .name = "less_equal", .infer = infer_test, .reference = binary_loop<std::less_equal<>, bool>};

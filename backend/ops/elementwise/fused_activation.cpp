@@ -72,7 +72,7 @@ void backward_reference(const KernelCall& call) {
 
 void infer_bias(InferContext& c) {
   if (c.shape(0).rank() < 1) c.fail("expected at least one axis, received a scalar");
-  c.output(0, {c.shape(0).back()}, c.dtype(0));
+  c.output(0, {c.shape(0).back()}, dtype_of_sums(c.dtype(0)));
 }
 
 template <class T>
@@ -94,7 +94,7 @@ void bias_reference(const KernelCall& call) {
 
 void infer_backward_with_bias(InferContext& c) {
   infer_backward(c);
-  c.output(1, {c.shape(0).back()}, c.dtype(0));
+  c.output(1, {c.shape(0).back()}, dtype_of_sums(c.dtype(0)));
 }
 
 void backward_with_bias_reference(const KernelCall& call) {

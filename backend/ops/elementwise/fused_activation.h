@@ -24,7 +24,8 @@ extern const OpDef kActivationBackward;
 /// one pass.
 extern const OpDef kActivationBackwardWithBias;
 
-/// Input (..., n) -> (n): the sum over all axes but the last, which is what a bias receives.
+/// Input (..., n) -> (n): the sum over all axes but the last, which is what a bias receives; float32 for
+/// 16-bit floats.
 extern const OpDef kBiasGradient;
 
 namespace detail {

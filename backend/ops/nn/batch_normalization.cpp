@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
@@ -64,7 +65,7 @@ void check_input(InferContext& c, const Shape& x) {
 /// Inputs [first, end) are vectors of `channels` values.
 void check_vectors(InferContext& c, size_t first, int64_t channels) {
   for (size_t i = first; i < c.num_inputs(); ++i)
-    if (c.shape(i) != Shape{channels} || c.dtype(i) != c.dtype(0))
+    if (c.shape(i) != Shape{channels} || !is_weight_dtype(c.dtype(i), c.dtype(0)))
       c.fail("expected statistics, gamma and beta of shape (" + std::to_string(channels) + ",) and dtype " +
              std::string(name_of(c.dtype(0))) + ", received " + c.shape(i).to_string() + " " +
              std::string(name_of(c.dtype(i))));
@@ -72,7 +73,7 @@ void check_vectors(InferContext& c, size_t first, int64_t channels) {
 
 void infer_moments(InferContext& c) {
   check_input(c, c.shape(0));
-  c.output(0, {1 + 2 * c.shape(0).back()}, c.dtype(0));
+  c.output(0, {1 + 2 * c.shape(0).back()}, dtype_of_sums(c.dtype(0)));
 }
 
 void moments_reference(const KernelCall& call) {
@@ -166,7 +167,7 @@ void apply_reference(const KernelCall& call) {
   });
 }
 
-void infer_sums(InferContext& c) { c.output(0, {2, c.shape(1).back()}, c.dtype(1)); }
+void infer_sums(InferContext& c) { c.output(0, {2, c.shape(1).back()}, dtype_of_sums(c.dtype(1))); }
 
 void sums_reference(const KernelCall& call) {
   const int64_t channels = call.input(1).shape().back(), count = call.input(1).num_elements();
@@ -233,7 +234,7 @@ void infer_train(InferContext& c) {
   const int64_t channels = c.shape(0).back();
   check_vectors(c, 1, channels);
   c.output(0, c.shape(0), c.dtype(0));
-  c.output(1, {1 + 2 * channels}, c.dtype(0));
+  c.output(1, {1 + 2 * channels}, dtype_of_sums(c.dtype(0)));
 }
 
 void train_gradient(GradContext& c) {
@@ -262,10 +263,11 @@ void apply_gradient(GradContext& c) {
   const Tensor gamma = d.has_gamma ? c.input(3) : Tensor();
   const Tensor beta = d.has_beta ? c.input(beta_index) : Tensor();
   const int64_t channels = c.input(0).shape().back();
-  const Tensor statistics = Tensor::full({1 + 2 * channels}, 1.0, c.input(0).dtype(), c.input(0).device());
+  const DType dtype = dtype_of_sums(c.input(0).dtype());
+  const Tensor statistics = Tensor::full({1 + 2 * channels}, 1.0, dtype, c.input(0).device());
   const Shape one{channels};
-  statistics.rows(1, channels).copy_from(c.input(1));
-  statistics.rows(1 + channels, channels).copy_from(c.input(2));
+  statistics.rows(1, channels).copy_from(cast(c.input(1), dtype));
+  statistics.rows(1 + channels, channels).copy_from(cast(c.input(2), dtype));
   if ((d.has_gamma && c.needs(3)) || (d.has_beta && c.needs(beta_index))) {
     const Tensor sums = run(kBatchNormalizationSums, d,
                             Inputs().add(c.grad()).add(c.input(0)).add(statistics).add(gamma).add(beta));
@@ -336,8 +338,8 @@ Tensor batch_moments(const Tensor& x) { return dispatch(kBatchMoments, NoDescrip
 Tensor merge_moments(const Tensor& stack) { return merge(stack, false); }
 
 BatchNormalizationResult detail::batch_normalization_train(const Tensor& given, const Tensor& scale,
-                                                   const Tensor& offset,
-                                                   const BatchNormalizationOptions& options) {
+                                                           const Tensor& offset,
+                                                           const BatchNormalizationOptions& options) {
   const Tensor x = on_guarded_device(given), gamma = on_guarded_device(scale),
                beta = on_guarded_device(offset);
   const BatchNormalizationDescriptor descriptor = describe(options, gamma, beta);
@@ -346,8 +348,8 @@ BatchNormalizationResult detail::batch_normalization_train(const Tensor& given, 
   std::array<Tensor, 2> outputs;
   if (x.is_abstract()) {
     dispatch(kBatchNormalizationTrain, descriptor, inputs.span(), outputs);
-    return {outputs[0], Tensor::abstract({channels}, x.dtype(), x.device()),
-            Tensor::abstract({channels}, x.dtype(), x.device())};
+    const Tensor vector = Tensor::abstract({channels}, dtype_of_sums(x.dtype()), x.device());
+    return {outputs[0], vector, vector};
   }
   outputs[1] = global_statistics(x, options.replica);
   outputs[0] =

@@ -33,7 +33,7 @@ namespace detail {
 /// and beta (C) may be undefined: 1 and 0. x has at least 2 axes and may have no rows: the collectives still
 /// take part. With no rows anywhere mean and variance are 0. Gradients flow to x, gamma and beta; the
 /// gradients of gamma and beta are those of the local rows, so that summing over replicas gives the whole.
-/// mean and variance are not tracked.
+/// mean and variance are not tracked. For 16-bit x they are float32, as gamma and beta may be.
 BatchNormalizationResult batch_normalization_train(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                                                    const BatchNormalizationOptions& options = {});
 
@@ -66,6 +66,8 @@ struct BatchNormalizationDescriptor {
 struct MergeMomentsDescriptor {
   bool variance = false;  // the last C values become M2 / count (0 for count 0)
 };
+
+// Moments, statistics and sums of 16-bit floats are float32.
 
 /// x -> moments.
 extern const OpDef kBatchMoments;

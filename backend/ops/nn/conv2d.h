@@ -8,9 +8,9 @@ namespace nyala::ops {
 using Conv2DOptions = ConvolutionOptions<2>;
 
 /// activation(correlation of x with kernel + bias): x (batch, height, width, in), kernel (rows, columns, in /
-/// groups, out), bias (out) or undefined -> (batch, out height, out width, out). Sizes may be None while a
-/// graph is traced. Throws ShapeError where channels or groups do not fit or the output would have no rows or
-/// columns.
+/// groups, out), bias (out) or undefined -> (batch, out height, out width, out). Dtypes as for dense(). Sizes
+/// may be None while a graph is traced. Throws ShapeError where channels or groups do not fit or the output
+/// would have no rows or columns.
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias = {},
               const Conv2DOptions& options = {});
 
@@ -32,7 +32,7 @@ extern const OpDef kConv2DOnto;
 /// Inputs (gradient of y, kernel) -> the gradient of x; Conv2DBackwardDescriptor. By itself it is the
 /// transposed convolution, and has a gradient.
 extern const OpDef kConv2DBackwardInput;
-/// Inputs (x, gradient of y) -> the gradient of kernel; Conv2DBackwardDescriptor.
+/// Inputs (x, gradient of y) -> the gradient of kernel, float32 for 16-bit floats; Conv2DBackwardDescriptor.
 extern const OpDef kConv2DBackwardKernel;
 
 }  // namespace nyala::ops

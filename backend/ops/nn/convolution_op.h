@@ -47,7 +47,7 @@ void check_ranks(InferContext& c) {
                               : "expected x (batch, height, width, channels) and a kernel (") +
            "rows, columns, channels, filters), received " + x.to_string() + " and " + kernel.to_string());
   for (size_t i = 0; i < c.num_inputs(); ++i)
-    if (!is_floating(c.dtype(i)) || c.dtype(i) != c.dtype(0))
+    if (!is_weight_dtype(c.dtype(i), c.dtype(0)))
       c.fail("expected inputs of one floating dtype, received " + std::string(name_of(c.dtype(0))) + " and " +
              std::string(name_of(c.dtype(i))));
 }
@@ -87,7 +87,7 @@ void infer_backward_kernel(InferContext& c) {
   for (const int64_t size : d.sizes) kernel.append(size);
   kernel.append(c.shape(0).back() / d.conv.groups);
   kernel.append(c.shape(1).back());
-  c.output(0, kernel, c.dtype(0));
+  c.output(0, kernel, dtype_of_sums(c.dtype(0)));
 }
 
 template <size_t N, const OpDef& kBackwardInput, const OpDef& kBackwardKernel>

@@ -15,7 +15,7 @@ namespace {
 
 void check_dtypes(InferContext& c) {
   for (size_t i = 0; i < c.num_inputs(); ++i)
-    if (!is_floating(c.dtype(i)) || c.dtype(i) != c.dtype(0))
+    if (!is_weight_dtype(c.dtype(i), c.dtype(0)))
       c.fail("expected inputs of one floating dtype, received " + std::string(name_of(c.dtype(0))) + " and " +
              std::string(name_of(c.dtype(i))));
 }
@@ -91,7 +91,7 @@ void backward_input_reference(const KernelCall& call) {
 
 void infer_backward_kernel(InferContext& c) {
   check_dtypes(c);
-  c.output(0, {c.shape(0).back(), c.shape(1).back()}, c.dtype(0));
+  c.output(0, {c.shape(0).back(), c.shape(1).back()}, dtype_of_sums(c.dtype(0)));
 }
 
 void backward_kernel_reference(const KernelCall& call) {

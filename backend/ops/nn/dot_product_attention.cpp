@@ -48,7 +48,7 @@ void infer_attention(InferContext& c) {
              mask.to_string());
   }
   c.output(0, {q[0], q[1], q[2], v[3]}, c.dtype(0));
-  c.output(1, {q[0], q[2], q[1], 2}, c.dtype(0));
+  c.output(1, {q[0], q[2], q[1], 2}, dtype_of_sums(c.dtype(0)));
 }
 
 void infer_attention_backward(InferContext& c) {

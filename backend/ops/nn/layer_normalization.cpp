@@ -44,14 +44,14 @@ void infer_layer_forward(InferContext& c) {
     c.fail("expected a floating dtype, received " + std::string(name_of(c.dtype(0))));
   const Shape normalized = x.slice(x.rank() - d.axes, x.rank());
   for (size_t i = 1; i < c.num_inputs(); ++i)
-    if (c.shape(i) != normalized || c.dtype(i) != c.dtype(0))
+    if (c.shape(i) != normalized || !is_weight_dtype(c.dtype(i), c.dtype(0)))
       c.fail("expected gamma and beta of shape " + normalized.to_string() + " and dtype " +
              std::string(name_of(c.dtype(0))) + ", received " + c.shape(i).to_string() + " " +
              std::string(name_of(c.dtype(i))));
   c.output(0, x, c.dtype(0));
   Shape statistics = x.slice(0, x.rank() - d.axes);
   statistics.append(2);
-  c.output(1, statistics, c.dtype(0));
+  c.output(1, statistics, dtype_of_sums(c.dtype(0)));
 }
 
 template <class T>
@@ -88,7 +88,7 @@ bool has_sums(const Descriptor& d) { return d.has_gamma || d.has_beta; }
 void infer_layer_backward(InferContext& c) {
   const auto& d = c.descriptor<Descriptor>();
   c.output(0, c.shape(1), c.dtype(1));
-  c.output(1, {2, has_sums(d) ? Rows(c.shape(1), d.axes).n : 0}, c.dtype(1));
+  c.output(1, {2, has_sums(d) ? Rows(c.shape(1), d.axes).n : 0}, dtype_of_sums(c.dtype(1)));
 }
 
 /// The gradient of one row of x; adds the row to `sums` where it has room.

@@ -11,8 +11,8 @@ struct LayerNormalizationOptions {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta (Ba et al. 2016), with mean and variance (divided by
 /// the number of values) over the last `axes` axes for each entry of the others. gamma and beta have the
-/// shape of those axes and may be undefined: 1 and 0. Throws ShapeError where they do not fit, DTypeError for
-/// integers.
+/// shape of those axes and may be undefined: 1 and 0. They have the dtype of x, or are float32 beside 16-bit
+/// x. Throws ShapeError where they do not fit, DTypeError for integers.
 Tensor layer_normalization(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const LayerNormalizationOptions& options = {});
 
@@ -27,7 +27,8 @@ struct LayerNormalizationDescriptor {
   bool has_gamma = false;
   bool has_beta = false;
 };
-/// (x[, gamma][, beta]) -> y, and per row (mean, 1 / deviation), shape x.shape[:-axes] + (2,).
+/// (x[, gamma][, beta]) -> y, and per row (mean, 1 / deviation), shape x.shape[:-axes] + (2,), float32 for
+/// 16-bit floats, as are the sums of the gradient.
 extern const OpDef kLayerNormalization;
 /// (gradient, x, statistics[, gamma]) -> the gradient of x, and (2, n): the sums over rows of the gradient
 /// and of gradient * x-hat, n = 0 where neither gamma nor beta is there.

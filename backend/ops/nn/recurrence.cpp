@@ -60,7 +60,7 @@ void detail::check_mask(InferContext& c, size_t i, const Shape& sequence) {
 
 void detail::check_one_floating_dtype(InferContext& c, size_t count) {
   for (size_t i = 0; i < count; ++i)
-    if (c.dtype(i) != c.dtype(0) || !is_floating(c.dtype(0)))
+    if (!is_weight_dtype(c.dtype(i), c.dtype(0)))
       c.fail("expected inputs of one floating dtype, received " + std::string(name_of(c.dtype(0))) + " and " +
              std::string(name_of(c.dtype(i))));
 }

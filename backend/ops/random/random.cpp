@@ -80,6 +80,30 @@ void check_floating(DType dtype, std::string_view where) {
 
 }  // namespace
 
+namespace {
+
+/// The largest number of a 16-bit float below `high`.
+template <class T>
+double below(double high) {
+  T limit(static_cast<float>(high));
+  if (static_cast<double>(static_cast<float>(limit)) < high) return static_cast<float>(limit);
+  if ((limit.bits & 0x7fffu) == 0)
+    limit.bits = 0x8001u;
+  else
+    limit.bits = static_cast<uint16_t>(limit.bits & 0x8000u ? limit.bits + 1 : limit.bits - 1);
+  return static_cast<float>(limit);
+}
+
+/// What uniform numbers below `high` are at most: rounding to a narrow dtype could give `high` itself.
+double limit_below(DType dtype, double high) {
+  if (dtype == DType::float32) return std::nextafter(static_cast<float>(high), -INFINITY);
+  if (dtype == DType::bfloat16) return below<bfloat16>(high);
+  if (dtype == DType::float16) return below<float16>(high);
+  return high;
+}
+
+}  // namespace
+
 Tensor random_uniform(const Shape& shape, double low, double high, const RandomOptions& options) {
   const bool whole = !is_floating(options.dtype);
   if (whole) {
@@ -90,9 +114,7 @@ Tensor random_uniform(const Shape& shape, double low, double high, const RandomO
     check_holds(options.dtype, std::floor(low), "random_uniform");
     check_holds(options.dtype, std::ceil(high) - 1.0, "random_uniform");
   }
-  // Rounding to a narrow dtype could give `high` itself.
-  const double limit =
-      options.dtype == DType::float32 ? std::nextafter(static_cast<float>(high), -INFINITY) : high;
+  const double limit = limit_below(options.dtype, high);
   const auto placed = [&](double share) {
     const double value = low + (high - low) * share;
     return whole ? std::floor(value) : high > low && value > limit ? limit : value;

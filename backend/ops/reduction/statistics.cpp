@@ -77,12 +77,25 @@ const OpDef kLogsumexpGradient = {.name = "logsumexp_gradient",
                                   .infer = infer_logsumexp_gradient,
                                   .reference = logsumexp_gradient_reference};
 
-Tensor var(const Tensor& x, const Axes& axes, bool keepdims) {
-  const Tensor values = detail::real(x);
+namespace {
+
+/// 16-bit floats in float32: made of several ops, each of which would round.
+Tensor wide_var(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Tensor values = cast(x, is_floating(x.dtype()) ? dtype_of_sums(x.dtype()) : DType::float32);
   return mean(square(values - mean(values, axes, true)), axes, keepdims);
 }
 
-Tensor std(const Tensor& x, const Axes& axes, bool keepdims) { return sqrt(var(x, axes, keepdims)); }
+Tensor rounded(const Tensor& y, DType dtype) { return is_half(dtype) ? cast(y, dtype) : y; }
+
+}  // namespace
+
+Tensor var(const Tensor& x, const Axes& axes, bool keepdims) {
+  return rounded(wide_var(x, axes, keepdims), x.dtype());
+}
+
+Tensor std(const Tensor& x, const Axes& axes, bool keepdims) {
+  return rounded(sqrt(wide_var(x, axes, keepdims)), x.dtype());
+}
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor values = detail::real(x);

@@ -1,6 +1,6 @@
 // The sum of R buffers, into the first or into all. Pairwise additions would read and write the sum R - 1
 // times; here it stays in a register, R being a template parameter up to 8. Added in the order of the
-// buffers.
+// buffers, 16-bit floats in float32.
 #include <nyala/backend/ops/reduction/sum_buffers.h>
 
 #include <algorithm>
@@ -62,9 +62,27 @@ void sum_any(const std::vector<T*>& buffers, int64_t count, bool to_all) {
   }
 }
 
+template <class T>
+void sum_half(const std::vector<T*>& buffers, int64_t count, bool to_all) {
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = 0.0f;
+    for (const T* buffer : buffers) sum += static_cast<float>(buffer[i]);
+    for (size_t b = 0; b < (to_all ? buffers.size() : 1); ++b) buffers[b][i] = T(sum);
+  }
+}
+
+template <class T>
+void sum_halves(const KernelCall& call) {
+  std::vector<T*> buffers{call.out<T>(0)};
+  for (const Tensor* input : call.inputs) buffers.push_back(input->raw_as<T>());
+  sum_half(buffers, call.output(0).num_elements(), call.descriptor<SumBuffersDescriptor>().to_all);
+}
+
 void sum_buffers_reference(const KernelCall& call) {
   const bool to_all = call.descriptor<SumBuffersDescriptor>().to_all;
   const int64_t count = call.output(0).num_elements();
+  if (call.output(0).dtype() == DType::bfloat16) return sum_halves<bfloat16>(call);
+  if (call.output(0).dtype() == DType::float16) return sum_halves<float16>(call);
   dispatch_arithmetic(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     std::vector<T*> buffers{call.out<T>(0)};
     for (const Tensor* input : call.inputs) buffers.push_back(input->raw_as<T>());
@@ -91,8 +109,10 @@ void sum_buffers_reference(const KernelCall& call) {
 
 }  // namespace
 
-const OpDef kSumBuffers = {
-    .name = "sum_buffers", .infer = infer_sum_buffers, .reference = sum_buffers_reference};
+const OpDef kSumBuffers = {.name = "sum_buffers",
+                           .infer = infer_sum_buffers,
+                           .reference = sum_buffers_reference,
+                           .takes_half = true};
 
 void detail::sum_buffers(std::span<const Tensor> buffers, bool to_all) {
   Tensors here;

@@ -90,7 +90,8 @@ const OpDef kConcatenate = {.name = "concatenate",
                             .gradient = concatenate_gradient,
                             .reference = concatenate_reference,
                             .fast_kernels_take_empty = true,
-                            .twice_differentiable = true};
+                            .twice_differentiable = true,
+                            .takes_half = true};
 
 Tensor concatenate(const Tensors& tensors, int axis) {
   if (tensors.empty()) throw InvalidArgumentError("concatenate: expected at least one tensor, received none");

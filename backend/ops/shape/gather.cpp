@@ -172,7 +172,7 @@ void one_hot_reference(const KernelCall& call) {
   int64_t inner = 1;
   for (int axis = d.axis; axis < indices.rank(); ++axis) inner *= indices.shape()[axis];
   std::memset(y.raw(), 0, y.bytes());
-  dispatch_arithmetic(y.dtype(), call.op->name, [&]<class T>(T) {
+  dispatch_any(y.dtype(), [&]<class T>(T) {
     dispatch_arithmetic(indices.dtype(), call.op->name, [&]<class I>(I) {
       const int64_t count = indices.num_elements();
       for (int64_t i = 0; i < count; ++i) {
@@ -212,7 +212,8 @@ const OpDef kTake = {.name = "take",
                      .gradient = take_gradient,
                      .keep_inputs = keep(1),
                      .reference = take_reference,
-                     .reports_status = true};
+                     .reports_status = true,
+                     .takes_half = true};
 const OpDef kTakeBackward = {
     .name = "take_backward", .infer = infer_take_backward, .reference = take_backward_reference};
 const OpDef kTakeBackwardAdd = {
@@ -222,11 +223,13 @@ const OpDef kTakeAlongAxis = {.name = "take_along_axis",
                               .gradient = take_along_axis_gradient,
                               .keep_inputs = keep(1),
                               .reference = take_along_axis_reference,
-                              .reports_status = true};
+                              .reports_status = true,
+                              .takes_half = true};
 const OpDef kTakeAlongAxisBackward = {.name = "take_along_axis_backward",
                                       .infer = infer_take_along_axis_backward,
                                       .reference = take_along_axis_backward_reference};
-const OpDef kOneHot = {.name = "one_hot", .infer = infer_one_hot, .reference = one_hot_reference};
+const OpDef kOneHot = {
+    .name = "one_hot", .infer = infer_one_hot, .reference = one_hot_reference, .takes_half = true};
 
 Tensor take(const Tensor& x, const Tensor& indices, int axis) { return gather(kTake, x, indices, axis); }
 

@@ -169,7 +169,8 @@ const OpDef kPad = {.name = "pad",
                     .infer = infer_pad,
                     .gradient = pad_gradient,
                     .reference = pad_reference,
-                    .twice_differentiable = true};
+                    .twice_differentiable = true,
+                    .takes_half = true};
 const OpDef kPadBackward = {.name = "pad_backward",
                             .infer = infer_pad_backward,
                             .gradient = pad_again,

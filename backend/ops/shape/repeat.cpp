@@ -113,17 +113,20 @@ const OpDef kBroadcastTo = {.name = "broadcast_to",
                             .infer = infer_broadcast_to,
                             .gradient = broadcast_to_gradient,
                             .reference = copy_reference,
-                            .twice_differentiable = true};
+                            .twice_differentiable = true,
+                            .takes_half = true};
 const OpDef kRepeat = {.name = "repeat",
                        .infer = infer_repeat,
                        .gradient = repeat_gradient,
                        .reference = copy_reference,
-                       .twice_differentiable = true};
+                       .twice_differentiable = true,
+                       .takes_half = true};
 const OpDef kTile = {.name = "tile",
                      .infer = infer_repeat,
                      .gradient = tile_gradient,
                      .reference = copy_reference,
-                     .twice_differentiable = true};
+                     .twice_differentiable = true,
+                     .takes_half = true};
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   return dispatch(kBroadcastTo, BroadcastDescriptor{shape}, {&x});

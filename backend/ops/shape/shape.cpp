@@ -101,25 +101,33 @@ const OpDef kReshape = {.name = "reshape",
                         .gradient = view_gradient,
                         .reference = reshape_reference,
                         .is_view = true,
-                        .twice_differentiable = true};
+                        .twice_differentiable = true,
+                        .takes_half = true,
+                        .hands_on_gradients = true};
 const OpDef kFlatten = {.name = "flatten",
                         .infer = infer_flatten,
                         .gradient = view_gradient,
                         .reference = reshape_reference,
                         .is_view = true,
-                        .twice_differentiable = true};
+                        .twice_differentiable = true,
+                        .takes_half = true,
+                        .hands_on_gradients = true};
 const OpDef kExpandDims = {.name = "expand_dims",
                            .infer = infer_expand_dims,
                            .gradient = view_gradient,
                            .reference = reshape_reference,
                            .is_view = true,
-                        .twice_differentiable = true};
+                           .twice_differentiable = true,
+                           .takes_half = true,
+                           .hands_on_gradients = true};
 const OpDef kSqueeze = {.name = "squeeze",
                         .infer = infer_squeeze,
                         .gradient = view_gradient,
                         .reference = reshape_reference,
                         .is_view = true,
-                        .twice_differentiable = true};
+                        .twice_differentiable = true,
+                        .takes_half = true,
+                        .hands_on_gradients = true};
 
 Tensor viewed(const Tensor& x, const Shape& shape) {
   return x.tape() ? reshape(x, shape) : x.with_shape(shape);

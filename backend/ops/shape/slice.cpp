@@ -153,12 +153,14 @@ const OpDef kSlice = {.name = "slice",
                       .infer = infer_slice,
                       .gradient = slice_gradient,
                       .reference = slice_reference,
-                      .twice_differentiable = true};
+                      .twice_differentiable = true,
+                      .takes_half = true};
 const OpDef kSliceBackward = {.name = "slice_backward",
                               .infer = infer_slice_backward,
                               .gradient = slice_backward_gradient,
                               .reference = slice_backward_reference,
-                              .twice_differentiable = true};
+                              .twice_differentiable = true,
+                              .takes_half = true};
 
 Tensor strided_slice(const Tensor& x, const std::vector<AxisRange>& ranges) {
   if (ranges.size() > static_cast<size_t>(x.rank()))

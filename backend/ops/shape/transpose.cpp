@@ -56,7 +56,8 @@ const OpDef kTranspose = {.name = "transpose",
                           .infer = infer_transpose,
                           .gradient = transpose_gradient,
                           .reference = transpose_reference,
-                          .twice_differentiable = true};
+                          .twice_differentiable = true,
+                          .takes_half = true};
 
 Tensor transpose(const Tensor& x, const Axes& axes) {
   const int rank = x.rank();

@@ -100,7 +100,7 @@ TEST(BinaryTest, LargeTensorsTakeTheFastKernels) {
       expect_kernels_agree(
           [&](const Tensors& x) { return c.op(x[0], x[1]); },
           {random_tensor(pair.a, seed++, c.low, c.high), random_tensor(pair.b, seed++, c.low, c.high)},
-          {1e-4, 1e-3});
+          {.relative = 1e-4, .absolute = 1e-3, .half_gradients = 32});
     }
   }
 }
@@ -158,14 +158,19 @@ TEST(BinaryTest, Powers) {
 TEST(BinaryTest, GradientsOfPowersAtBasesThatHaveNoLogarithm) {
   const struct {
     double a, b, by_a, by_b;
-  } known[] = {{0, 2, 0, 0},           {0, 1, 1, 0},   {0, 0.5, INFINITY, 0}, {0, -1, -INFINITY, NAN},
-               {0, 0, 0, 0},           {-2, 2, -4, 0}, {-2, 0.5, NAN, NAN},   {2, 0, 0, 0.6931471805599453},
+  } known[] = {{0, 2, 0, 0},
+               {0, 1, 1, 0},
+               {0, 0.5, INFINITY, 0},
+               {0, -1, -INFINITY, NAN},
+               {0, 0, 0, 0},
+               {-2, 2, -4, 0},
+               {-2, 0.5, NAN, NAN},
+               {2, 0, 0, 0.6931471805599453},
                {-INFINITY, 3, INFINITY, NAN}};
   // The gradient of the result, which is weighed.
-  const double weight =
-      run_with_gradients([](const Tensors& t) { return t[0] + 0.0; }, {tensor_of({1}, {})})
-          .gradients[0]
-          .item();
+  const double weight = run_with_gradients([](const Tensors& t) { return t[0] + 0.0; }, {tensor_of({1}, {})})
+                            .gradients[0]
+                            .item();
   const auto expect = [&](double weighed, double wanted, const std::string& what) {
     const double received = weighed / weight;
     EXPECT_TRUE(std::isnan(wanted) ? std::isnan(received)
@@ -175,9 +180,8 @@ TEST(BinaryTest, GradientsOfPowersAtBasesThatHaveNoLogarithm) {
   for (const DType dtype : {DType::float32, DType::float64})
     for (const auto& k : known) {
       const std::string what = std::to_string(k.a) + "^" + std::to_string(k.b);
-      const Outcome both =
-          run_with_gradients([](const Tensors& t) { return ops::power(t[0], t[1]); },
-                             {tensor_of({k.a}, {}, dtype), tensor_of({k.b}, {}, dtype)});
+      const Outcome both = run_with_gradients([](const Tensors& t) { return ops::power(t[0], t[1]); },
+                                              {tensor_of({k.a}, {}, dtype), tensor_of({k.b}, {}, dtype)});
       expect(both.gradients[0].item(), k.by_a, what + " by a");
       expect(both.gradients[1].item(), k.by_b, what + " by b");
       const Outcome one = run_with_gradients([&](const Tensors& t) { return ops::power(t[0], k.b); },

@@ -111,7 +111,9 @@ TEST(ConvTranspose, KernelsAgree) {
   all.push_back({{2, 7, 7, 32}, {5, 5, 16, 32}, {.strides = {1, 1}, .padding = "same"}});
   all.push_back({{2, 6, 6, 3}, {4, 4, 16, 3}, {.strides = {2, 2}}});
   all.push_back({{0, 4, 4, 3}, {3, 3, 2, 3}, {}});
-  for (const Case& c : all) expect_kernels_agree(transposed_with(c.options), inputs(c), {1e-4, 1e-3});
+  for (const Case& c : all)
+    expect_kernels_agree(transposed_with(c.options), inputs(c),
+                         {.relative = 1e-4, .absolute = 1e-3, .half_values = 4, .half_gradients = 8});
 }
 
 OpFunction volume_with(const Options3D& options) {
@@ -127,7 +129,8 @@ TEST(ConvTranspose, OfVolumes) {
                   random_tensor({3}, 3)};
   for (const Options3D& o : options) {
     expect_gradients(volume_with(o), t);
-    expect_kernels_agree(volume_with(o), t, {1e-4, 1e-4});
+    expect_kernels_agree(volume_with(o), t,
+                         {.relative = 1e-4, .absolute = 1e-4, .half_values = 4, .half_gradients = 8});
   }
   const Tensor image = random_tensor({1, 4, 6, 2, 3}, 4);
   const Tensor up = ops::conv3d_transpose(t[0], t[1], {}, options[2]);

@@ -111,12 +111,15 @@ TEST(ElementwiseKernelTest, SizesAroundVectorsAndPieces) {
     SCOPED_TRACE(size);
     const Tensor a = random_tensor({size}, seed++), b = random_tensor({size}, seed++, 0.5, 2);
     expect_kernels_agree([](const Tensors& x) { return ops::sigmoid(x[0]) * x[1] + ops::tanh(x[0]) / x[1]; },
-                         {a, b});
-    expect_kernels_agree([](const Tensors& x) { return ops::relu(x[0] * 2.0 - 1.0); }, {a});
-    expect_kernels_agree([](const Tensors& x) { return ops::silu(ops::square(x[0])); }, {a}, {1e-5, 1e-5});
+                         {a, b}, {.half_values = 4, .half_gradients = 16});
+    expect_kernels_agree([](const Tensors& x) { return ops::relu(x[0] * 2.0 - 1.0); }, {a},
+                         {.half_values = 4, .half_gradients = 16});
+    expect_kernels_agree([](const Tensors& x) { return ops::silu(ops::square(x[0])); }, {a},
+                         {.relative = 1e-5, .absolute = 1e-5, .half_values = 4, .half_gradients = 16});
     expect_kernels_agree(
         [](const Tensors& x) { return ops::relu(x[0], {.negative_slope = 0.25, .max_value = 1.0}); }, {a});
-    expect_kernels_agree([](const Tensors& x) { return ops::exp(x[0]) - ops::sqrt(x[1]); }, {a, b});
+    expect_kernels_agree([](const Tensors& x) { return ops::exp(x[0]) - ops::sqrt(x[1]); }, {a, b},
+                         {.half_values = 4, .half_gradients = 16});
   }
 }
 

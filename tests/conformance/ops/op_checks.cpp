@@ -144,7 +144,11 @@ std::set<std::string> fast_kernels_of(const std::set<std::string>& ran) {
 
 }  // namespace
 
-Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device device) {
+namespace {
+
+/// `seed(y)` is the gradient of the result.
+Outcome run_seeded(const OpFunction& f, const Tensors& inputs, Device device,
+                   const std::function<Tensor(const Tensor&)>& seed) {
   Tape tape;
   Tensors watched;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -155,10 +159,16 @@ Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device de
   Outcome out{y.to(Device{}), Tensors(inputs.size())};
   if (y.tape() != &tape) return out;
   Collector collector(inputs.size());
-  backward(tape, y, collector, pattern(y));
+  backward(tape, y, collector, seed(y));
   for (size_t i = 0; i < inputs.size(); ++i)
     if (collector.gradients[i].defined()) out.gradients[i] = collector.gradients[i].to(Device{});
   return out;
+}
+
+}  // namespace
+
+Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device device) {
+  return run_seeded(f, inputs, device, pattern);
 }
 
 void expect_gradients(const OpFunction& f, const Tensors& inputs, Tolerance tolerance) {
@@ -180,7 +190,81 @@ void expect_gradients(const OpFunction& f, const Tensors& inputs, Tolerance tole
   }
 }
 
+namespace {
+
+Tensor in_dtype(const Tensor& x, DType from, DType to) {
+  return x.dtype() == from ? ops::cast(x, to) : x.clone();
+}
+
+/// What a 16-bit float can be held to: one rounding, and the distance of its smallest numbers.
+struct Rounding {
+  double relative, smallest, largest;
+  explicit Rounding(DType dtype)
+      : relative(dtype == DType::bfloat16 ? 0x1p-8 : 0x1p-10),
+        smallest(dtype == DType::bfloat16 ? 0x1p-133 : 0x1p-24),
+        largest(dtype == DType::bfloat16 ? 0x1.fep127 : 65504.0) {}
+};
+
+double largest_of(const std::vector<double>& values) {
+  double largest = 0.0;
+  for (const double value : values)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+/// Where there are more roundings than one they may be as large as those of the largest number. Beside it
+/// float32 loses something, too, where numbers cancel out.
+void expect_rounded(const Tensor& actual, const Tensor& expected, const Rounding& rounding, double steps,
+                    const std::string& what) {
+  ASSERT_EQ(actual.shape(), expected.shape()) << what;
+  const std::vector<double> a = values_of(actual), b = values_of(expected);
+  constexpr double kOfFloat32 = 1e-5, kNearZero = 4e-6;
+  const double share = steps > 1 ? steps * rounding.relative : kOfFloat32;
+  const double absolute = std::max(rounding.smallest, kNearZero) + share * largest_of(b);
+  size_t wrong = 0;
+  for (size_t i = 0; i < a.size() && wrong < 5; ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (std::isinf(a[i]) && std::abs(b[i]) >= rounding.largest && (a[i] > 0) == (b[i] > 0)) continue;
+    if (std::abs(a[i] - b[i]) <= absolute + steps * rounding.relative * std::abs(b[i])) continue;
+    ADD_FAILURE() << what << ": element " << i << " of " << actual.shape().to_string() << " is " << a[i]
+                  << ", expected " << b[i];
+    ++wrong;
+  }
+}
+
+void expect_half_of(DType dtype, const OpFunction& f, const Tensors& inputs, Tolerance tolerance) {
+  Tensors narrow, wide;
+  for (const Tensor& input : inputs) {
+    narrow.push_back(in_dtype(input, DType::float32, dtype));
+    wide.push_back(in_dtype(narrow.back(), dtype, DType::float64));
+  }
+  const auto seed = [dtype](const Tensor& y) {
+    const Tensor rounded = ops::cast(random_tensor(y.shape(), 77, -1.0, 1.0), dtype);
+    return ops::cast(rounded, y.dtype());
+  };
+  const Outcome actual = run_seeded(f, narrow, Device{}, seed);
+  const ScopedValue<std::string_view> reference(thread_context().only_kernel, "reference");
+  const Outcome expected = run_seeded(f, wide, Device{}, seed);
+  const std::string what(name_of(dtype));
+  const Rounding rounding(dtype);
+  expect_rounded(actual.value, expected.value, rounding, tolerance.half_values, what + ", result");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ASSERT_EQ(actual.gradients[i].defined(), expected.gradients[i].defined()) << what;
+    if (!actual.gradients[i].defined()) continue;
+    EXPECT_EQ(name_of(actual.gradients[i].dtype()), name_of(narrow[i].dtype())) << what;
+    expect_rounded(actual.gradients[i], expected.gradients[i], rounding, tolerance.half_gradients,
+                   what + ", gradient " + std::to_string(i));
+  }
+}
+
+}  // namespace
+
+void expect_half(const OpFunction& f, const Tensors& inputs, Tolerance tolerance) {
+  for (const DType dtype : {DType::bfloat16, DType::float16}) expect_half_of(dtype, f, inputs, tolerance);
+}
+
 void expect_kernels_agree(const OpFunction& f, const Tensors& inputs, Tolerance tolerance) {
+  if (tolerance.half) expect_half(f, inputs, tolerance);
   KernelRecorder recorder;
   Outcome expected;
   {

@@ -14,6 +14,11 @@ using OpFunction = std::function<Tensor(const Tensors&)>;
 struct Tolerance {
   double relative = 1e-5;
   double absolute = 1e-6;
+  /// For expect_half(), which expect_kernels_agree() calls unless `half` is false: how many roundings to 16
+  /// bits lie behind values and gradients.
+  bool half = true;
+  double half_values = 1;
+  double half_gradients = 4;
 };
 
 /// A result and the gradients of the floating inputs (undefined for others), on the host. The output's
@@ -30,9 +35,14 @@ Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device de
 /// others passed on as they are. Values must not lie within 1e-4 of a kink of `f`.
 void expect_gradients(const OpFunction& f, const Tensors& inputs, Tolerance tolerance = {2e-6, 2e-6});
 
-/// Runs `f` with the reference loops, with the kernels that are chosen by themselves, with every fast kernel
-/// of the ops that `f` uses (forward and gradients; one that refuses is left out), and on ghost:0; expects
-/// equal results.
+/// Runs `f` in bfloat16 and in float16 on the float32 inputs rounded to them, and holds the result against
+/// float64 on the same numbers: within one rounding (2^-8 and 2^-10), or the tolerance's number of them
+/// beside the largest value.
+void expect_half(const OpFunction& f, const Tensors& inputs, Tolerance tolerance = {});
+
+/// Runs expect_half(), and `f` with the reference loops, with the kernels that are chosen by themselves, with
+/// every fast kernel of the ops that `f` uses (forward and gradients; one that refuses is left out), and on
+/// ghost:0; expects equal results.
 void expect_kernels_agree(const OpFunction& f, const Tensors& inputs, Tolerance tolerance = {});
 
 /// Runs `f` and returns the kernels that ran, as "add: avx512".

@@ -47,6 +47,7 @@ TEST(RareActivation, ValuesAndGradients) {
     expect_close(each.op(x), tensor_of(expected, {13}));
     const std::vector<double> smooth = {-2.7, -1.3, -0.9, -0.6, -0.4, -0.1, 0.1, 0.3, 0.6, 0.9, 1.2};
     expect_gradients([&](const Tensors& t) { return each.op(t[0]); }, {tensor_of(smooth, {11})});
+    expect_half([&](const Tensors& t) { return each.op(t[0]); }, {tensor_of(smooth, {11})});
     EXPECT_EQ(each.op(Tensor::zeros({0, 3})).shape(), (Shape{0, 3}));
     EXPECT_EQ(each.op(Tensor::zeros({2}, DType::int32)).dtype(), DType::float32);
   }
@@ -70,6 +71,7 @@ TEST(RareActivation, SparsemaxIsThatOfKeras) {
   for (const int axis : {-1, 0, 1}) {
     const Tensor x = random_tensor({3, 4, 5}, 2, -0.5, 0.5);
     expect_gradients([axis](const Tensors& t) { return ops::sparsemax(t[0], axis); }, {x});
+    expect_half([axis](const Tensors& t) { return ops::sparsemax(t[0], axis); }, {x});
   }
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
                    kInf = std::numeric_limits<double>::infinity();

@@ -106,8 +106,11 @@ TEST(UnaryTest, ValuesGradientsAndKernels) {
     for (double& value : expected) value = c.expected(value);
     expect_close(c.op(wide), tensor_of(expected, {5, 7}, DType::float64), {1e-13, 1e-14});
     if (c.has_gradient) expect_gradients(f, {wide});
+    // 1 - y^2 of a result that was rounded: 16 bits leave little of it where y is close to 1.
+    const double roundings = std::string_view(c.name) == "tanh" ? 64 : 4;
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{0}, Shape{3, 0}, Shape{37}, Shape{3, 5, 11}})
-      expect_kernels_agree(f, {random_tensor(shape, seed++, c.low, c.high)}, {2e-6, 1e-6});
+      expect_kernels_agree(f, {random_tensor(shape, seed++, c.low, c.high)},
+                           {.relative = 2e-6, .absolute = 1e-6, .half_gradients = roundings});
     EXPECT_EQ(c.op(Tensor::abstract({None, 3}, DType::float32)).shape(), Shape({None, 3}));
   }
 }
@@ -121,7 +124,8 @@ TEST(UnaryTest, OutsideTheDomain) {
   const Tensor x = tensor_of({kNan, kInfinity, -kInfinity, 0, -0.0, -1, 1e30, -1e30, 90, -90, 1e-40}, {11});
   for (const UnaryCase& c : functions()) {
     SCOPED_TRACE(c.name);
-    expect_kernels_agree([&](const Tensors& t) { return c.op(t[0]); }, {x}, {2e-6, 1e-6});
+    expect_kernels_agree([&](const Tensors& t) { return c.op(t[0]); }, {x},
+                         {.relative = 2e-6, .absolute = 1e-6, .half = false});  // float32 overflows
   }
   expect_close(ops::relu(x), tensor_of({kNan, kInfinity, 0, 0, 0, 0, 1e30, 0, 90, 0, 1e-40}, {11}));
   expect_close(ops::sigmoid(x), tensor_of({kNan, 1, 0, 0.5, 0.5, sigmoid_of(-1), 1, 0, 1, 0, 0.5}, {11}));
@@ -165,7 +169,7 @@ TEST(UnaryTest, IntegersKeepOrBecomeFloat) {
   expect_close(ops::leaky_relu(x), tensor_of({-0.4, 0, 3}, {3}));
   expect_close(ops::exp(tensor_of({0, 1}, {2}, DType::bool_)), tensor_of({1, M_E}, {2}));
   EXPECT_EQ(ops::absolute(tensor_of({1}, {1}, DType::bool_)).dtype(), DType::int32);
-  EXPECT_THROW(ops::exp(Tensor::zeros({2}, DType::float16)), DTypeError);
+  EXPECT_EQ(ops::exp(Tensor::zeros({2}, DType::float16)).dtype(), DType::float16);
 }
 
 TEST(UnaryTest, TestsOfValues) {

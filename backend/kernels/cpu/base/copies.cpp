@@ -197,7 +197,7 @@ void run_concatenate(const KernelCall& call) {
 
 void register_copies(KernelTable& table) {
   const auto add = [&](const OpDef& op, void (*run)(const KernelCall&)) {
-    table.add(op, DeviceKind::cpu, Kernel{.name = "strided", .run = run});
+    table.add(op, DeviceKind::cpu, Kernel{.name = "strided", .run = run, .takes_half = true});
   };
   add(ops::kTranspose, run_copy<ops::detail::transpose_copy>);
   add(ops::kSlice, run_copy<ops::detail::slice_copy>);
@@ -207,7 +207,7 @@ void register_copies(KernelTable& table) {
   add(ops::kSliceBackward, run_slice_backward);
   add(ops::kConcatenate, run_concatenate);
   table.add(ops::kPad, DeviceKind::cpu,
-            {.name = "strided", .unsupported_reason = unsupported_pad, .run = run_pad});
+            {.name = "strided", .unsupported_reason = unsupported_pad, .run = run_pad, .takes_half = true});
 }
 
 }  // namespace nyala

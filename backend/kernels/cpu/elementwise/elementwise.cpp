@@ -240,8 +240,8 @@ class Level {
     add(kSquare, run_unary<loops_of, &Loops::square>);
     add(kRelu, run_relu<loops_of>, unsupported_odd_relu);
     add(kClippedRelu, run_unary<loops_of, &Loops::bounded_relu, relu_parameters>, unsupported_odd_relu);
-    add(kClippedReluGradient,
-        run_gradient<loops_of, &Loops::bounded_relu_gradient, clipped_relu_parameters>, unsupported_odd_relu);
+    add(kClippedReluGradient, run_gradient<loops_of, &Loops::bounded_relu_gradient, clipped_relu_parameters>,
+        unsupported_odd_relu);
     add(kSigmoidGradient, run_gradient<loops_of, &Loops::sigmoid_gradient>);
     add(kTanhGradient, run_gradient<loops_of, &Loops::tanh_gradient>);
     add(kSiluGradient, run_gradient<loops_of, &Loops::silu_gradient>);
@@ -250,7 +250,11 @@ class Level {
     add(kSquareGradient, run_gradient<loops_of, &Loops::square_gradient>);
     add(kReluGradient, run_relu_gradient<loops_of>, unsupported_odd_relu);
     add(kExpGradient, run_binary<loops_of, &Loops::multiply>);
-    add(kCast, run_cast<loops_of>, unsupported_rare_casts);
+    table_.add(kCast, DeviceKind::cpu,
+               {.name = name_,
+                .unsupported_reason = unsupported_rare_casts,
+                .run = run_cast<loops_of>,
+                .takes_half = true});
   }
 
  private:
