@@ -31,6 +31,10 @@ def parse():
     parser.add_argument(
         "--models", nargs="+", choices=list(BATCH), help="default: all; lenet and resnet20 for --strategies"
     )
+    parser.add_argument(
+        "--dtype", choices=["float32", "mixed_bfloat16", "mixed_float16"], default="float32",
+        help="Keras' dtype policy for all: ours, Keras', and PyTorch under autocast",
+    )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=3, help="how often each program runs per model")
     parser.add_argument("--seconds", type=float, default=10.0, help="measured time of one run")
     parser.add_argument("--threads", type=int, default=2)
@@ -66,6 +70,7 @@ def parse():
 
 def peers(options, model, *extra, keras_modes):
     result = []
+    extra = (*extra, "--dtype", options.dtype)
     if options.torch_python:
         for mode in ("none",) if options.eager_only else ("none", "default"):
             label = "PyTorch eager" if mode == "none" else "torch.compile"
@@ -99,14 +104,15 @@ def contests(options):
             continue
         for mode in ("training", "inference") if options.inference else ("training",):
             chosen = {"inference": True} if mode == "inference" else {}
-            contest = [ours(options, "Nyala", model, batch=BATCH[model], threads=options.threads, devices=1, **chosen)]
+            common = {"threads": options.threads, "dtype": options.dtype}
+            contest = [ours(options, "Nyala", model, batch=BATCH[model], devices=1, **common, **chosen)]
             if options.recompute and not chosen:
-                contest += [ours(options, "Nyala, recomputing", model, threads=options.threads, recompute=True)]
+                contest += [ours(options, "Nyala, recomputing", model, recompute=True, **common)]
             flags = [*threads, "--inference"] if chosen else threads
-            title = f"{model}, {mode}, batch {BATCH[model]}, {options.threads} threads"
+            title = f"{model}, {mode}, {options.dtype}, batch {BATCH[model]}, {options.threads} threads"
             yield title, model, mode, contest + peers(options, model, *flags, keras_modes=["graph"])
     if options.latency:
-        contest = [ours(options, "Nyala", "lenet5", batch=1, threads=1, devices=1)]
+        contest = [ours(options, "Nyala", "lenet5", batch=1, threads=1, devices=1, dtype=options.dtype)]
         yield "lenet5, one step, batch 1, 1 thread", "lenet5", "latency", contest + peers(
             options, "lenet5", "--latency", keras_modes=["step", "xla", "batch"]
         )

@@ -71,8 +71,9 @@ Options parse(int argc, char** argv) {
   app.add_option(
       "--model", options.model,
       "lenet5, lenet, mlp, lstm, transformer, resnet20, resnet18, resnet50, mobilenet_v2 or xception");
-  app.add_option("--dtype", options.dtype, "of weights and activations")
-      ->check(CLI::IsMember({"float32", "float64"}));
+  app.add_option("--dtype", options.dtype, "dtype policy of all layers")
+      ->check(
+          CLI::IsMember({"float32", "float64", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16"}));
   app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
   app.add_option("--devices", options.devices,
                  "logical CPU devices for --strategy mirrored or central_storage");

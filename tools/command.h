@@ -51,6 +51,9 @@ std::vector<std::string> input_names(const Model& model);
 /// "attention", "attention_1".
 std::vector<std::string> output_names(const Model& model, size_t count = 1);
 
+/// Adds --dtype-policy: the DTypePolicy that all layers of the model take, instead of the file's.
+void add_dtype_policy_option(CLI::App& command, std::string& policy);
+
 /// Before long work: throws InvalidArgumentError unless the path of a file to write ends with one of `ends`,
 /// IoError where it cannot be written: an empty temporary file is made beside it, and removed.
 void check_output(const std::string& path, const std::vector<std::string>& ends);

@@ -11,14 +11,14 @@ namespace nyala::tools {
 namespace {
 
 struct EvaluateOptions {
-  std::string model;
+  std::string model, dtype_policy;
   std::vector<std::string> inputs, targets, sample_weights;
   int64_t batch_size = 32;
   bool json = false;
 };
 
 void evaluate(const EvaluateOptions& options) {
-  const Model model = load_model(options.model);
+  const Model model = load_model(options.model, {.dtype_policy = options.dtype_policy});
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
   const Tensors y = load_arrays(options.targets, output_names(model), "--target");
   EvaluateConfig config{.batch_size = options.batch_size, .verbose = on_terminal() && !options.json ? 1 : 0};
@@ -55,6 +55,7 @@ void add_evaluate(CLI::App& app) {
   command->add_option("--batch-size", options->batch_size, "rows at a time")
       ->transform(whole_number(1))
       ->capture_default_str();
+  add_dtype_policy_option(*command, options->dtype_policy);
   command->add_flag("--json", options->json, "the logs as one JSON object on the last line");
   command->footer("Example:\n  nyala evaluate model.keras --input x.npy --target y.npy --json");
   command->callback([options] { evaluate(*options); });

@@ -34,7 +34,7 @@ struct FitOptions {
   bool no_shuffle = false, cache = false, skip_broken = false, trusted_network = false, synchronous = false;
   int64_t staleness = -1;
   double validation_split = 0.0;
-  std::string data, preprocess, preemption_checkpoint;
+  std::string data, preprocess, preemption_checkpoint, dtype_policy;
   std::vector<int64_t> size;
 };
 
@@ -289,7 +289,7 @@ void fit(FitOptions options) {
   const Strategy strategy = strategy_of(options);
   options.speaks = speaks(strategy);
   const Model model = strategy.scope([&] {
-    const Model loaded = load_model(options.model);
+    const Model loaded = load_model(options.model, {.dtype_policy = options.dtype_policy});
     compile(loaded, options);
     return loaded;
   });
@@ -323,6 +323,7 @@ void add_fit(CLI::App& app) {
   repeated(
       command->add_option("--sample-weight", o->sample_weights, "W.npy, for all outputs or once for each"));
   command->add_option("--class-weight", o->class_weight, "JSON: {\"0\": 1.0, \"1\": 2.5}");
+  add_dtype_policy_option(*command, o->dtype_policy);
   command->add_option("--epochs", o->epochs, "passes over the data")
       ->transform(whole_number(1, std::numeric_limits<int>::max()));
   command->add_option("--batch-size", o->batch_size, "rows of a step")->transform(whole_number(1));

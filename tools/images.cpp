@@ -55,7 +55,7 @@ ImageInput image_input(const Model& model, const std::vector<int64_t>& size) {
 int64_t output_units(const Model& model) {
   Call call;
   Tensors outputs;
-  const Tensor x = Tensor::abstract(model.model_node().input_shapes().at(0), model.node().dtype());
+  const Tensor x = Tensor::abstract(model.model_node().input_shapes().at(0), model.compute_dtype());
   if (model.node().takes_many())
     outputs = model.node().invoke(call, Inputs(&x, 1));
   else

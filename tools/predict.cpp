@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include <nyala/api/base/at_least_float32.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/tools/images.h>
@@ -14,7 +15,7 @@ namespace nyala::tools {
 namespace {
 
 struct PredictOptions {
-  std::string model;
+  std::string model, dtype_policy;
   std::vector<std::string> inputs, images;
   std::string output;
   int64_t batch_size = 32;
@@ -24,7 +25,9 @@ struct PredictOptions {
   int top = 5;
 };
 
-void write(const Model& model, const Tensors& y, const std::string& path) {
+/// NumPy has no bfloat16: floats of 16 bits are written as float32.
+void write(const Model& model, Tensors y, const std::string& path) {
+  for (Tensor& output : y) output = nyala::detail::at_least_float32(output);
   if (y.size() == 1 && !path.ends_with(".npz")) {
     save_npy(path, y[0]);
     return;
@@ -98,8 +101,8 @@ std::vector<std::vector<Guess>> best_guesses(const Tensor& scores, const Predict
 
 void predict_images(const Model& model, const PredictOptions& options) {
   output_units(model);  // before long work
-  const Tensor scores =
-      model.predict(load_images(model, options), {.batch_size = options.batch_size, .verbose = 0});
+  const Tensor scores = nyala::detail::at_least_float32(
+      model.predict(load_images(model, options), {.batch_size = options.batch_size, .verbose = 0}));
   if (!options.output.empty()) write(model, {scores}, options.output);
   const std::vector<std::vector<Guess>> guesses = best_guesses(scores, options);
   for (size_t i = 0; i < guesses.size(); ++i) {
@@ -124,7 +127,7 @@ void predict(const PredictOptions& options) {
   if (!options.output.empty())
     check_reads_another("--output", options.output,
                         {{options.model, options.labels}, options.inputs, options.images});
-  const Model model = load_model(options.model, {.compile = false});
+  const Model model = load_model(options.model, {.compile = false, .dtype_policy = options.dtype_policy});
   if (options.images.empty())
     predict_arrays(model, options);
   else
@@ -160,6 +163,7 @@ void add_predict(CLI::App& app) {
   command->add_option("--batch-size", options->batch_size, "rows at a time")
       ->transform(whole_number(1))
       ->capture_default_str();
+  add_dtype_policy_option(*command, options->dtype_policy);
   only_with(*command, "--image",
             {"--preprocess", "--top", "--labels", "--size", "--interpolation", "--keep-aspect-ratio"});
   command->footer(

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include <nyala/api/base/dtype_policy.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/runtime/context.h>
 
@@ -46,6 +47,9 @@ void detail::NameCounters::clear() {
 
 std::string unique_name(std::string_view class_name) { return name_counters().next(class_name); }
 
-void clear_session() { name_counters().clear(); }
+void clear_session() {
+  name_counters().clear();
+  set_dtype_policy(DTypePolicy());
+}
 
 }  // namespace nyala

@@ -29,7 +29,7 @@ class NameCounters {
 /// The next automatic name for a class: "dense", "dense_1". Thread-safe.
 std::string unique_name(std::string_view class_name);
 
-/// Starts the automatic names afresh (Keras' clear_session).
+/// Starts the automatic names afresh, and makes the dtype policy float32 again (Keras' clear_session).
 void clear_session();
 
 }  // namespace nyala

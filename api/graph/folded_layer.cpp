@@ -4,6 +4,7 @@
 // again when one of them differs: nobody has to tell it of a write.
 #include <nyala/api/graph/folded_layer.h>
 
+#include <nyala/api/layers/base/layer_autocast.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
@@ -43,7 +44,7 @@ bool FoldedLayer::take(const FusedParts& parts) {
 
 bool FoldedLayer::absorb_padding(const Layer& before) {
   const Fusable* pads = before ? before.node().fusable() : nullptr;
-  if (!pads || parts_.padding || before.node().dtype() != layer_.node().dtype()) return false;
+  if (!pads || parts_.padding || before.node().compute_dtype() != layer_.node().compute_dtype()) return false;
   FusedParts parts = parts_;
   parts.padding = pads->does().padding;
   return parts.padding && take(parts);
@@ -52,7 +53,7 @@ bool FoldedLayer::absorb_padding(const Layer& before) {
 bool FoldedLayer::absorb_normalization(const Layer& behind, ops::Activation activation, int rank) {
   const Fusable* map = behind ? behind.node().fusable() : nullptr;
   if (!map || map_ || parts_.sum || parts_.activation != ops::Activation::linear ||
-      behind.node().dtype() != layer_.node().dtype() || !behind.built())
+      behind.node().compute_dtype() != layer_.node().compute_dtype() || !behind.built())
     return false;
   const Variables variables = map->map_variables(rank);
   FusedParts parts = parts_;
@@ -74,7 +75,7 @@ bool FoldedLayer::absorb_sum() {
 bool FoldedLayer::absorb_activation(const Layer& behind) {
   const Fusable* activation = behind ? behind.node().fusable() : nullptr;
   if (!activation || parts_.activation != ops::Activation::linear ||
-      behind.node().dtype() != layer_.node().dtype())
+      behind.node().compute_dtype() != layer_.node().compute_dtype())
     return false;
   FusedParts parts = parts_;
   parts.activation = activation->does().activation;
@@ -83,7 +84,8 @@ bool FoldedLayer::absorb_activation(const Layer& behind) {
 
 Tensor FoldedLayer::run(Call& c, const Tensor& x, Tensor sum) const {
   try {
-    const DType dtype = layer_.node().dtype();
+    const LayerAutocast autocast(c, layer_.node());
+    const DType dtype = layer_.node().compute_dtype();
     const bool cast = is_floating(x.dtype()) && x.dtype() != dtype;
     const Tensor y = compute(c, cast ? ops::cast(x, dtype) : x, std::move(sum));
     const Tensor mask = x.metadata() ? mask_of(x) : Tensor();
@@ -117,6 +119,7 @@ std::vector<FoldedLayer::Source> FoldedLayer::sources(const Call& c) const {
 }
 
 std::shared_ptr<const FoldedLayer::Weights> FoldedLayer::weights(Call& c) const {
+  const WithoutAutocast whole(c);  // what is folded is rounded once, at its end
   const size_t replica = static_cast<size_t>(c.options().local_index);
   const std::vector<Source> now = sources(c);
   {
@@ -137,8 +140,9 @@ FoldedLayer::Weights FoldedLayer::fold(Call& c) const {
   const Tensor kernel = c[kernel_];
   Tensor bias = map.offset;
   if (bias_) bias = ops::cast(c[bias_], DType::float64) * map.scale + bias;
-  return {
-      {}, fusable_->scaled(kernel, ops::cast(map.scale, kernel.dtype())), ops::cast(bias, kernel.dtype())};
+  const DType dtype = layer_.node().compute_dtype();
+  const Tensor scaled = fusable_->scaled(kernel, ops::cast(map.scale, kernel.dtype()));
+  return {{}, ops::cast(scaled, dtype), ops::cast(bias, dtype)};
 }
 
 void FoldedLayer::release() const {

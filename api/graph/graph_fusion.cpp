@@ -59,7 +59,7 @@ void fuse_activations(GraphPlan& plan) {
     const LayerNode *own = &step.node->layer.node(),
                     *after = next.node->layer ? &next.node->layer.node() : nullptr;
     const FusedParts parts{.activation = after ? activation_of(*after) : ops::Activation::linear};
-    if (!parts.any() || !takes_alone(*own, parts) || own->dtype() != after->dtype() ||
+    if (!parts.any() || !takes_alone(*own, parts) || own->compute_dtype() != after->compute_dtype() ||
         step.node->device != next.node->device)
       continue;
     step.fused = parts;
@@ -99,7 +99,7 @@ bool take_padding(GraphStep& reader, const GraphStep& zeros, bool from_relu) {
   if (!from_relu || !pads.fusable()) return false;
   const FusedParts parts{.padding = pads.fusable()->does().padding};
   if (!parts.padding || !takes_alone(layer.node(), parts) ||
-      layer.node().dtype() != zeros.node->inputs[0].dtype() || layer.node().dtype() != pads.dtype())
+      layer.compute_dtype() != zeros.node->inputs[0].dtype() || layer.compute_dtype() != pads.compute_dtype())
     return false;
   reader.fused = parts;
   return true;
@@ -180,7 +180,7 @@ class Folding {
     if (next.folded) return false;
     const Layer& layer = next.node->layer;
     if (const int other = other_summand(next, step.first_output); other != kConstant) {
-      if (layer && layer.node().dtype() != step.node->layer.node().dtype()) return false;
+      if (layer && layer.compute_dtype() != step.node->layer.compute_dtype()) return false;
       if (!folded.absorb_sum()) return false;
       step.inputs.push_back(other);
       return true;

@@ -2,6 +2,7 @@
 // size 1 too many or too few is taken off or added first, as Keras' squeeze_or_expand_to_same_rank does.
 #include <map>
 
+#include <nyala/api/base/at_least_float32.h>
 #include <nyala/api/base/divide_no_nan.h>
 #include <nyala/api/base/registry.h>
 #include <nyala/api/base/short_error_names.h>
@@ -190,7 +191,7 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
 
 std::pair<Tensor, Tensor> detail::in_loss_dtype(const LossNode& loss, const Tensor& y_true,
                                                 const Tensor& y_pred) {
-  if (loss.takes_any_dtype()) return {y_true, y_pred};
+  if (loss.takes_any_dtype()) return {y_true, at_least_float32(y_pred)};
   const DType dtype = y_pred.dtype() == DType::float64 ? DType::float64 : DType::float32;
   return {ops::cast(y_true, dtype), ops::cast(y_pred, dtype)};
 }

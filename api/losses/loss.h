@@ -107,7 +107,7 @@ class Loss {
 namespace detail {
 
 /// y_true and y_pred as `loss` takes them. As in Keras a function and a loss of one's own see both in the
-/// loss' dtype: float32, or float64 where y_pred has that. What has it already, and what goes to a loss that
+/// loss' dtype: float32, or float64 where y_pred has that. What has it already, and the y_true of a loss that
 /// takes_any_dtype(), is not copied.
 std::pair<Tensor, Tensor> in_loss_dtype(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred);
 

@@ -148,22 +148,6 @@ std::vector<Device> FunctionalNode::placed_devices() const {
   return placed_ ? placed_->devices() : std::vector<Device>();
 }
 
-void FunctionalNode::take_dtype_of_inputs() {
-  DType widest = DType::float32;
-  bool found = false;
-  for (const Tensor& input : inputs_) {
-    const DType dtype = input.dtype();
-    if (!is_floating(dtype) || (found && dtype == widest)) continue;
-    const bool neither_holds_both = found && size_of(dtype) == size_of(widest);  // float16 and bfloat16
-    if (neither_holds_both)
-      widest = DType::float32;
-    else if (!found || size_of(dtype) > size_of(widest))
-      widest = dtype;
-    found = true;
-  }
-  set_dtype(widest);
-}
-
 Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
   if (inputs.size() != inputs_.size())
     throw InvalidArgumentError("expected " + std::to_string(inputs_.size()) + " inputs, received " +

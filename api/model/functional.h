@@ -26,6 +26,10 @@ class FunctionalNode : public ModelNode, public TakesAllMasks {
   bool takes_many() const override { return inputs_.size() != 1 || outputs_.size() != 1; }
   /// As in Keras, where the call of a model has an argument `mask`: the layers that read its inputs see it.
   bool uses_mask() const override { return true; }
+  /// call() converts each to the dtype of its Input.
+  bool converts_inputs() const override { return false; }
+  /// At any time: its layers have policies of their own, and only compile() asks for the model's.
+  void set_dtype_policy(DTypePolicy policy) override { policy_ = policy; }
   Outputs call(Call& c, Inputs inputs) const override;
   Tensor call(Call& c, const Tensor& input) const override;
 
@@ -48,9 +52,6 @@ class FunctionalNode : public ModelNode, public TakesAllMasks {
   };
   const Nesting& nesting() const { return nesting_; }
   void set_nesting(Nesting nesting) { nesting_ = std::move(nesting); }
-  /// Floating data is converted to the dtype of its Input, as in Keras, not to one of the model: the model's
-  /// own becomes the widest of them, so that nothing is lost on the way.
-  void take_dtype_of_inputs();
   /// The layer of an operation (an Input's layer for input nodes), or an empty handle for op nodes.
   static Layer layer_of(const GraphNode& node);
 

@@ -165,7 +165,7 @@ Shapes Layer::compute_output_shapes(const Shapes& inputs) const {
   const Tensors own = own_tensors(layer, Side::in);
   Tensors abstract;
   for (size_t i = 0; i < inputs.size(); ++i)
-    abstract.push_back(Tensor::abstract(inputs[i], i < own.size() ? own[i].dtype() : layer.dtype()));
+    abstract.push_back(Tensor::abstract(inputs[i], i < own.size() ? own[i].dtype() : layer.compute_dtype()));
   Call call;
   const Outputs outputs = layer.takes_many() || abstract.size() > 1
                               ? layer.invoke(call, Inputs(abstract))

@@ -17,9 +17,7 @@ namespace {
 std::shared_ptr<LayerNode> make_functional(const ModelConfig& config) {
   const GraphEnds ends = cut_graph({config.inputs, config.outputs});
   const auto node = std::make_shared<FunctionalNode>(ends.inputs, ends.outputs);
-  finish_layer(node, {config.name, config.trainable, "float32"});
-  node->take_dtype_of_inputs();
-  return node;
+  return finish_layer(node, {config.name, config.trainable});
 }
 
 ModelConfig with_tensors(ModelConfig config, const Tensors& inputs, const Tensors& outputs) {
@@ -91,9 +89,8 @@ Layer Model::get_layer(int index) const {
 
 Sequential::Sequential(const std::vector<Layer>& layers, Config config) {
   auto node = std::make_shared<SequentialNode>(layers);
-  finish_layer(node, {config.name, true, "float32"});
+  finish_layer(node, {config.name});
   node_ = node;
-  node->take_dtype();
   if (node->input()) build(node->input_shapes());
 }
 

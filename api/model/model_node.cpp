@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include <nyala/api/layers/base/layer_autocast.h>
 #include <nyala/api/model/live_models.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/variable_changes.h>
@@ -19,10 +20,11 @@ ModelNode::~ModelNode() { forget_model(*this); }
 // Layers build themselves for the abstract tensors that they are called with.
 void ModelNode::build(Builder&, const Shapes& inputs) {
   Tensors abstract;
-  for (const Shape& shape : inputs) abstract.push_back(Tensor::abstract(shape, dtype()));
+  for (const Shape& shape : inputs) abstract.push_back(Tensor::abstract(shape, compute_dtype()));
   Call c;
   const RunningCall tracing{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &tracing);
+  const LayerAutocast autocast(c, *this);
   if (takes_many())
     call(c, Inputs(abstract));
   else

@@ -61,11 +61,11 @@ void SequentialNode::pop() {
   nodes_.pop_back();
 }
 
-void SequentialNode::take_dtype() {
-  const DType dtype = input_            ? input_tensor(input_.node()).dtype()
-                      : !chain_.empty() ? chain_[0].node().dtype()
-                                        : DType::float32;
-  if (is_floating(dtype)) set_dtype(dtype);
+DType SequentialNode::input_dtype() const {
+  if (input_) return input_tensor(input_.node()).dtype();
+  if (chain_.empty()) return compute_dtype();
+  const DType dtype = chain_[0].compute_dtype();
+  return takes_whole_numbers(chain_[0].node()) ? promote(dtype, DType::float32) : dtype;  // ids above 256
 }
 
 namespace {
@@ -90,7 +90,7 @@ void SequentialNode::build(Builder&, const Shapes& inputs) {
   is_planned_ = false;
   if (!input_ || nodes_.empty()) {
     nodes_.clear();
-    inputs_ = outputs_ = {input_ ? input_tensor(input_.node()) : input_for(inputs[0], dtype())};
+    inputs_ = outputs_ = {input_ ? input_tensor(input_.node()) : input_for(inputs[0], input_dtype())};
   }
   while (nodes_.size() < chain_.size()) {
     const LayerNode& added = chain_[nodes_.size()].node();

@@ -98,7 +98,7 @@ Model make_parallel_model(const Model& net, const std::string& class_name,
   const StrategyScope scope(net.model_node().strategy());
   return Model(std::static_pointer_cast<ModelNode>(
       finish_layer(std::make_shared<ParallelNode>(net, class_name, options),
-                   {net.name() + "_parallel", true, std::string(name_of(net.node().dtype()))})));
+                   {net.name() + "_parallel", true, net.dtype_policy().name()})));
 }
 
 }  // namespace nyala

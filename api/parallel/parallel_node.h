@@ -18,6 +18,7 @@ class ParallelNode final : public ModelNode {
 
   std::string class_name() const override { return class_name_; }
   bool takes_many() const override { return net_.node().takes_many(); }
+  bool converts_inputs() const override { return false; }
   void build(Builder& builder, const Shapes& inputs) override;
   Outputs call(Call& c, Inputs inputs) const override;
   Tensor call(Call& c, const Tensor& input) const override;

@@ -25,6 +25,12 @@ namespace nyala {
 
 namespace {
 
+LoadScope scope_of(const LoadModelConfig& config) {
+  LoadScope scope{config.custom_objects};
+  if (!config.dtype_policy.empty()) scope.dtype_policy = DTypePolicy(config.dtype_policy);
+  return scope;
+}
+
 Model model_from(const Json& config, const std::string& where, LoadScope& scope) {
   const Layer layer = layer_from_json(config, where, scope);
   if (auto node = std::dynamic_pointer_cast<ModelNode>(layer.shared())) return Model(node);
@@ -57,7 +63,7 @@ Model load(const std::string& path, const LoadModelConfig& config) {
   const StoredModel stored = read_stored_model(path);
   if (stored.config.is_null())
     throw FileFormatError(path + ": it holds weights, but no model; build the model and call load_weights");
-  LoadScope scope{config.custom_objects};
+  LoadScope scope = scope_of(config);
   const Model model = [&] {
     const WeightsFromFile no_others(ReadBudget({stored.file->root()}, path));
     return model_from(stored.config, path, scope);
@@ -90,14 +96,14 @@ bool holds_model(const std::string& path) {
 
 Model model_from_json(const std::string& text, const LoadModelConfig& config) {
   const std::string who = "model_from_json";
-  LoadScope scope{config.custom_objects};
+  LoadScope scope = scope_of(config);
   const Model model = naming_file(who, [&] { return model_from(parse_json(text, who), who, scope); });
   warn_of_unknown_options(scope, who);
   return model;
 }
 
 Model clone_model(const Model& model, const LoadModelConfig& config) {
-  LoadScope scope{config.custom_objects};
+  LoadScope scope = scope_of(config);
   model.model_node();  // throws for an empty handle
   return model_from(layer_to_json(model), "clone_model", scope);
 }

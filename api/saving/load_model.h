@@ -15,6 +15,9 @@ struct LoadModelConfig {
   bool compile = true;
   /// Kept for Keras' sake: code in a file is never run, whatever this says.
   bool safe_mode = true;
+  /// Not in Keras: the DTypePolicy of all layers, instead of what the file says of each: a model that was
+  /// trained in float32 goes on in "mixed_bfloat16". Inputs keep their dtypes. Empty: as the file says.
+  std::string dtype_policy = {};
 };
 
 /// Opens a model that Keras (1.2 to 3.15) or Nyala wrote, in the strategy whose scope is open: `.keras`, or a

@@ -23,7 +23,6 @@ void change_layers(const Model& model, const char* what, Change&& change) {
 void Sequential::add(const Layer& layer) const {
   change_layers(*this, "add", [&](SequentialNode& node) {
     node.add(layer);
-    if (!built()) node.take_dtype();
     if (node.input()) build(node.input_shapes());
   });
 }

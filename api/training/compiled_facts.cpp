@@ -112,7 +112,7 @@ void add_layer_facts(TrainingFacts& facts, const std::string& owner, LayerNode& 
   const std::string place = (owner.empty() ? "" : owner + "/") + node.name();
   facts.emplace_back(place, node.class_name());
   facts.emplace_back(place + ".trainable", fact_text(node.trainable()));
-  facts.emplace_back(place + ".dtype", std::string(name_of(node.dtype())));
+  facts.emplace_back(place + ".dtype", node.dtype_policy().name());
   LayerFactWriter writer(facts, place);
   try {
     node.fields(writer);

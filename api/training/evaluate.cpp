@@ -11,6 +11,7 @@
 #include <nyala/api/callbacks/base/progbar_logger.h>
 #include <nyala/api/graph/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
+#include <nyala/api/optimizers/loss_scale_optimizer.h>
 #include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/call_of_all.h>
 #include <nyala/api/training/callback_list.h>
@@ -373,12 +374,24 @@ void say_jit_compile_is_ignored() {
 
 }  // namespace
 
+namespace {
+
+/// The optimizer to train with: as in Keras small gradients of mixed_float16 are kept from vanishing.
+Optimizer with_loss_scale(const CompileConfig& config, const ModelNode& model) {
+  if (!config.auto_scale_loss || model.dtype_policy() != DTypePolicy("mixed_float16") ||
+      config.optimizer.node().class_name() == "LossScaleOptimizer")
+    return config.optimizer;
+  return LossScaleOptimizer(config.optimizer, {.name = "loss_scale_optimizer"});
+}
+
+}  // namespace
+
 void Model::compile(const CompileConfig& config) const {
   refuse_inside_calls(model_node(), "compile");
   const ExclusiveUse alone(model_node(), "compile", Writes::nothing);
   auto training = std::make_shared<ModelTraining>();
   training->compiled.config = config;
-  training->compiled.optimizer = config.optimizer;
+  training->compiled.optimizer = with_loss_scale(config, model_node());
   if (config.steps_per_execution < 1)
     throw InvalidArgumentError("compile: expected steps_per_execution >= 1, received " +
                                std::to_string(config.steps_per_execution));

@@ -235,7 +235,6 @@ class Splitter {
                                          const std::string& name) {
     const auto node = std::make_shared<FunctionalNode>(inputs, outputs);
     node->set_name(name);
-    node->take_dtype_of_inputs();
     return node;
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include <nyala/api/base/at_least_float32.h>
 #include <nyala/api/base/divide_no_nan.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/seeded_node.h>
@@ -121,7 +122,8 @@ Tensor ReplicaStep::loss_of_mean(const Loss& loss, const Tensor& mean, const Ten
                                      : mask.defined() ? all_reduced(ops::sum(counted))
                                                       : all_reduced(ops::sum(ops::ones_like(factors))));
   }
-  if (rows() == 0) return ops::sum(prediction) * 0.0;  // the mean of nothing is no number
+  if (rows() == 0)
+    return ops::cast(ops::sum(prediction) * 0.0, mean.dtype());  // the mean of nothing is no number
   return factor.defined() ? mean * factor * share() : mean * share();
 }
 
@@ -301,7 +303,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
   const Tensor& sums = state().sums.of_replicas[static_cast<size_t>(replica_.local_index)];
   for (const CompiledMetric& entry : compiled.metrics) {
     const Tensor& tracked = predictions[entry.output];
-    Tensor prediction = tracked.detached();
+    Tensor prediction = at_least_float32(tracked.detached());
     if (tracked.metadata()) prediction = with_mask(prediction, mask_of(tracked));
     const Tensor target = fit_rank(target_of(compiled, batch, entry.output), prediction);
     const Tensor weights = masked_weights(

@@ -44,14 +44,31 @@ Tensor Call::operator[](const Variable& variable) const {
                      " is a table on parameter servers, which layers read by rows (Embedding does); nothing "
                      "in a step may need it as a whole: leave a regularizer out, or keep it in each worker, "
                      "below .remote_rows_above");
-  Tensor value = node.copies[static_cast<size_t>(options_.local_index) % node.copies.size()];
+  const size_t copy = static_cast<size_t>(options_.local_index) % node.copies.size();
+  Tensor value = node.copies[copy];
   if (node.copies.size() > 1) value.set_one_of_copies();
-  if (options_.tape && options_.tape->recording && is_trained(node))
-    return options_.tape->watch(value, node.leaf, &node);
+  if (options_.tape && options_.tape->recording && is_trained(node)) {
+    const Tensor watched = options_.tape->watch(value, node.leaf, &node);
+    if (!casts(node)) return watched;
+    variable.node().casts.clear();
+    return ops::cast(watched, *options_.autocast);
+  }
   if (!node.trainable)
     for (const auto& [assigned, queued] : assignments_)
-      if (assigned == variable) return queued;
-  return value;
+      if (assigned == variable) return casts(node) ? ops::cast(queued, *options_.autocast) : queued;
+  if (!casts(node)) return value;
+  if (value.is_abstract()) return ops::cast(value, *options_.autocast);
+  return variable.node().casts.get(value, *options_.autocast, copy);
+}
+
+bool Call::casts(const VariableNode& node) const {
+  return options_.autocast && node.spec.autocast && is_floating(node.spec.dtype) &&
+         node.spec.dtype != *options_.autocast;
+}
+
+void Call::add_loss(const Tensor& loss) {
+  const bool is_half = is_floating(loss.dtype()) && size_of(loss.dtype()) < 4;
+  losses_.push_back(is_half ? ops::cast(loss, DType::float32) : loss);
 }
 
 void Call::assign(const Variable& variable, const Tensor& value) {
@@ -60,13 +77,15 @@ void Call::assign(const Variable& variable, const Tensor& value) {
     throw InvalidArgumentError("assign: variable " + in_quotes(spec.path) +
                                " is the sum of what replicas write, each to a copy of its own: make it with "
                                "{.synchronization = Synchronization::on_read}, or by Builder::state");
+  const bool is_cast = is_floating(spec.dtype) && is_floating(value.dtype());
+  const Tensor held = is_cast ? ops::cast(value.detached(), spec.dtype) : value.detached();
   for (auto& [assigned, queued] : assignments_) {
     if (assigned == variable) {
-      queued = value.detached();
+      queued = held;
       return;
     }
   }
-  assignments_.emplace_back(variable, value.detached());
+  assignments_.emplace_back(variable, held);
 }
 
 namespace {
@@ -123,8 +142,8 @@ namespace {
 
 /// Whether a reduction of `x` goes over its rows.
 bool meets_rows(const Tensor& x, const Axes& axes) {
-  return axes.empty() || std::any_of(axes.begin(), axes.end(),
-                                     [&](int axis) { return x.shape().normalize_axis(axis) == 0; });
+  return axes.empty() ||
+         std::any_of(axes.begin(), axes.end(), [&](int axis) { return x.shape().normalize_axis(axis) == 0; });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,9 @@ struct CallOptions {
   bool fold_batch_normalization = false;
   /// In training: BatchNormalization's output is not kept for the gradients behind, but made again.
   bool recompute_batch_normalization = false;
+  /// The dtype in which floating variables are read that allow it (VariableSpec::autocast); none: as they
+  /// are.
+  std::optional<DType> autocast = {};
 };
 
 /// Everything that a layer may depend on during one pass through a model, explicitly.
@@ -61,19 +65,23 @@ class Call {
   Collectives* replica() const { return options_.replica; }
   const CallOptions& options() const { return options_; }
 
-  /// The value of a variable on this replica; tracked by the tape if the variable is trainable (or trained,
-  /// where the options say what is). State that was assigned in this pass has the new value. Throws
-  /// StateError for a trainable variable that no layer holds.
+  /// Keras' autocast scope, which a layer's call opens (CallOptions::autocast).
+  std::optional<DType> autocast() const { return options_.autocast; }
+  void set_autocast(std::optional<DType> dtype) { options_.autocast = dtype; }
+
+  /// The value of a variable on this replica, in the dtype that autocast() says; tracked by the tape if the
+  /// variable is trainable (or trained, where the options say what is). State that was assigned in this pass
+  /// has the new value. Throws StateError for a trainable variable that no layer holds.
   Tensor operator[](const Variable& variable) const;
 
-  /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step
-  /// wins.
+  /// Queues a write of state, applied after the step by the variable's aggregation, a floating value in the
+  /// variable's floating dtype. The last write of a step wins.
   void assign(const Variable& variable, const Tensor& value);
   const std::vector<std::pair<Variable, Tensor>>& assignments() const { return assignments_; }
 
-  /// Adds a scalar to the loss of this step (Keras' add_loss); each replica's counts by its share of the
-  /// rows.
-  void add_loss(const Tensor& loss) { losses_.push_back(loss); }
+  /// Adds a scalar to the loss of this step (Keras' add_loss), one of 16 bits as float32; each replica's
+  /// counts by its share of the rows.
+  void add_loss(const Tensor& loss);
   const std::vector<Tensor>& losses() const { return losses_; }
 
   /// Adds a number to the logs (Keras' add_metric): the mean over all elements of the epoch's values, or of
@@ -106,6 +114,7 @@ class Call {
 
  private:
   bool is_trained(const VariableNode& node) const;
+  bool casts(const VariableNode& node) const;
 
   CallOptions options_;
   std::vector<std::pair<Variable, Tensor>> assignments_;

@@ -28,6 +28,7 @@ VariableSpec spec_of(const VariableConfig& config) {
   spec.aggregation = config.aggregation;
   spec.initialize = config.initializer;
   spec.constraint = config.constraint;
+  spec.autocast = config.autocast;
   if (!spec.shape.is_known())
     throw ShapeError("variable " + in_quotes(spec.path) + ": expected a shape without None, received " +
                      spec.shape.to_string());

@@ -12,6 +12,7 @@
 #include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tape.h>
 #include <nyala/backend/core/tensor.h>
+#include <nyala/backend/parameters/cast_cache.h>
 
 namespace nyala {
 
@@ -48,6 +49,8 @@ struct VariableSpec {
   Aggregation aggregation = Aggregation::none;
   std::function<void(const Tensor&)> initialize;
   std::function<Tensor(const Tensor&)> constraint = {};  // what optimizers make of a new value; may be empty
+  /// Whether layers that compute in another floating dtype read it in that one.
+  bool autocast = true;
 };
 
 /// What a user says about a variable, besides its first value.
@@ -66,6 +69,8 @@ struct VariableConfig {
   std::function<Tensor(const Tensor&)> constraint = {};
   /// Default: "variable".
   std::string name = {};
+  /// Whether layers that compute in another floating dtype than the variable's read it in that one.
+  bool autocast = true;
 };
 
 /// Takes back what a store gave to a variable.
@@ -89,8 +94,9 @@ struct VariableNode final : TapeSource {
   Segment segment;
   int32_t leaf = 0;  // key on tapes, unique within the store
   bool trainable = true;
-  bool plain = false;  // made outside of every strategy: one copy, no contexts
-  bool loose = false;  // made by a program's Variable(...), and held by no layer
+  bool plain = false;       // made outside of every strategy: one copy, no contexts
+  bool loose = false;       // made by a program's Variable(...), and held by no layer
+  detail::CastCache casts;  // what Call's autocast reads
   /// A replica has written its copy alone since all copies were written.
   std::atomic<bool> diverged{false};
   std::weak_ptr<SegmentOwner> owner;

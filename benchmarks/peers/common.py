@@ -39,6 +39,9 @@ def arguments(description, modes):
     parser.add_argument(
         "--latency", action="store_true", help="batch 1, one thread: the time of one step is what counts"
     )
+    parser.add_argument(
+        "--dtype", choices=["float32", "mixed_bfloat16", "mixed_float16"], default="float32", help="Keras' dtype policy"
+    )
     parser.add_argument("--inference", action="store_true", help="forward only, in inference mode")
     options = parser.parse_args()
     if options.latency:
@@ -100,7 +103,7 @@ def report(program, options, times, count, versions):
         "batch": options.batch,
         "devices": options.devices,
         "threads": options.threads,
-        "dtype": "float32",
+        "dtype": options.dtype,
         "mode": "inference" if options.inference else "training",
         "peak_mb": round(memory("VmHWM") - options.memory_before),
         "median_img_s": round(options.batch / median, 1),

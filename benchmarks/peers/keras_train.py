@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training steps of train_throughput in Keras on TensorFlow (CPU, float32): one JSON line.
+"""The training steps of train_throughput in Keras on TensorFlow (CPU): one JSON line.
 
     python keras_train.py --model resnet20 --threads 2 --seconds 10 --compile graph
     python keras_train.py --model resnet20 --devices 2 --threads 2
@@ -27,6 +27,7 @@ from keras import layers  # noqa: E402
 tf.config.threading.set_intra_op_parallelism_threads(OPTIONS.threads)
 tf.config.threading.set_inter_op_parallelism_threads(OPTIONS.threads)
 keras.utils.set_random_seed(0)
+keras.config.set_dtype_policy(OPTIONS.dtype)
 STRATEGY = tf.distribute.get_strategy()
 if OPTIONS.devices > 1:
     tf.config.set_logical_device_configuration(

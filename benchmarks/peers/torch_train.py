@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The training steps of train_throughput in PyTorch (CPU, float32, channels_last): one JSON line.
+"""The training steps of train_throughput in PyTorch (CPU, channels_last): one JSON line.
 
 python torch_train.py --model resnet20 --threads 2 --seconds 10 --compile none
 python torch_train.py --model resnet20 --devices 2 --threads 1
 
+With --dtype mixed_bfloat16 or mixed_float16: under torch.autocast, the loss in float32 as it has it.
 With --devices: DistributedDataParallel over Gloo, one process per device, each with its part of the batch and with
 BatchNormalization over that part alone.
 """
@@ -187,13 +188,23 @@ def main():
     )
     x, y = batch(OPTIONS)
 
-    def loss_of(images, labels):
-        return functional.cross_entropy(model(images), labels)
+    half = {"mixed_bfloat16": torch.bfloat16, "mixed_float16": torch.float16}.get(OPTIONS.dtype)
 
-    forward, predict = loss_of, model
+    def autocast():
+        return torch.autocast("cpu", dtype=half, enabled=half is not None)
+
+    def loss_of(images, labels):
+        with autocast():
+            return functional.cross_entropy(model(images), labels)
+
+    def outputs_of(images):
+        with autocast():
+            return model(images)
+
+    forward, predict = loss_of, outputs_of
     if OPTIONS.compile != "none":
         mode = None if OPTIONS.compile == "default" else OPTIONS.compile
-        forward, predict = torch.compile(loss_of, mode=mode), torch.compile(model, mode=mode)
+        forward, predict = torch.compile(loss_of, mode=mode), torch.compile(outputs_of, mode=mode)
 
     def predictions(count):
         with torch.inference_mode():

@@ -79,9 +79,12 @@ struct Maker {
 
   /// One of nyala::applications with random weights and logits at the end.
   Model application(Model (*make)(const applications::ApplicationConfig&), int64_t size) const {
-    if (dtype != "float32")
-      throw InvalidArgumentError("expected dtype float32 for an application, received " + dtype);
-    return make({.input_shape = {size, size, 3}, .weights = "none", .classifier_activation = "linear"});
+    const DTypePolicy before = dtype_policy();
+    set_dtype_policy(dtype);
+    const Model model =
+        make({.input_shape = {size, size, 3}, .weights = "none", .classifier_activation = "linear"});
+    set_dtype_policy(before);
+    return model;
   }
 };
 

@@ -41,6 +41,7 @@ AREAS = [
     "weights_files",
     "model_files",
     "layer_models",
+    "mixed_precision",
     "defaults",
     "console",
 ]

@@ -9,7 +9,7 @@ struct ActivationConfig {
   ActivationArgument activation = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

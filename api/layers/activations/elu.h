@@ -10,7 +10,7 @@ struct ELUConfig {
   double alpha = 1.0;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

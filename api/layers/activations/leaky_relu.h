@@ -10,7 +10,7 @@ struct LeakyReLUConfig {
   double negative_slope = 0.3;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -13,7 +13,7 @@ struct PReLUConfig {
   std::vector<int64_t> shared_axes = {};  // axes, counted with the batch, along which alpha is the same
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

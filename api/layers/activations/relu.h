@@ -11,7 +11,7 @@ struct ReLUConfig {
   double threshold = 0.0;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

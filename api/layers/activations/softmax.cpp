@@ -26,7 +26,7 @@ class SoftmaxNode final : public LayerNode {
 
   bool uses_mask() const override { return true; }
   Tensor call(Call&, const Tensor& input) const override {
-    const Tensor mask = mask_of(input), x = as_floating(with_mask(input, {}), dtype());
+    const Tensor mask = mask_of(input), x = as_floating(with_mask(input, {}), compute_dtype());
     if (!mask.defined()) return ops::softmax(x, config_.axis);
     check_mask(mask.shape(), x.shape());
     const auto number = [&](double value) { return Tensor::full({}, value, x.dtype(), x.device()); };

@@ -13,7 +13,7 @@ struct SoftmaxConfig {
   Axes axis = -1;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

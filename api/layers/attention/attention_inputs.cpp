@@ -28,7 +28,6 @@ namespace {
 
 /// The name of a third tensor that only holds the key's place.
 constexpr const char* kNoKey = "";
-constexpr double kHidden = -1e9;  // of Keras' Softmax layer
 
 Tensor both(const Tensor& a, const Tensor& b) {
   if (!a.defined()) return b;
@@ -124,7 +123,8 @@ Tensor detail::raised_attention_mask(const Tensor& mask, int rank, int attended)
 
 Tensor detail::masked_softmax(const Tensor& scores, const Tensor& mask, int axes) {
   const auto fill = [&](double value) { return Tensor::full({}, value, scores.dtype(), scores.device()); };
-  const Tensor shown = mask.defined() ? ops::where(mask, scores, fill(kHidden)) : scores;
+  const double hidden = scores.dtype() == DType::float16 ? -3e4 : -1e9;  // of Keras' Softmax layer
+  const Tensor shown = mask.defined() ? ops::where(mask, scores, fill(hidden)) : scores;
   std::vector<int> last;
   for (int axis = -axes; axis < 0; ++axis) last.push_back(axis);
   const Tensor y = axes == 1 ? ops::softmax(shown, -1) : ops::exp(shown - ops::logsumexp(shown, last, true));

@@ -54,7 +54,9 @@ class ProjectedQueryNode : public QueryNode {
   Layer projection(Builder& b, const std::string& attribute, const std::string& name, const Shape& input,
                    const std::vector<int64_t>& sizes, int bound = 1) {
     const ProjectionEquation equation = detail::projection_equation(input.rank() - bound, bound, sizes);
-    const EinsumDense dense(detail::projection_config(config_, equation, name));
+    EinsumDenseConfig config = detail::projection_config(config_, equation, name);
+    config.dtype = dtype_policy().name();
+    const EinsumDense dense(config);
     b.build(track(attribute, dense), input);
     return dense;
   }

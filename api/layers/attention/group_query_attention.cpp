@@ -94,10 +94,10 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
  private:
   Outputs abstract_outputs(const AttentionInputs& in) const {
     const Shape& query = in.query.shape();
-    Outputs outputs{Tensor::abstract(query, dtype(), in.query.device())};
+    Outputs outputs{Tensor::abstract(query, compute_dtype(), in.query.device())};
     if (in.return_attention_scores)
       outputs.push_back(Tensor::abstract({query[0], config_.num_query_heads, query[1], in.key.shape()[1]},
-                                         dtype(), in.query.device()));
+                                         compute_dtype(), in.query.device()));
     return outputs;
   }
 };

@@ -25,7 +25,7 @@ struct GroupQueryAttentionConfig {
   int64_t seed = -1;  // below 0: none
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -133,7 +133,7 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
     Shape out = in.query.shape().slice(0, in.query.rank() - 1);
     if (config_.output_shape.empty()) out.append(in.query.shape().back());
     for (const int64_t size : config_.output_shape) out.append(size);
-    Outputs outputs{Tensor::abstract(out, dtype(), in.query.device())};
+    Outputs outputs{Tensor::abstract(out, compute_dtype(), in.query.device())};
     if (!in.return_attention_scores) return outputs;
     Shape scores;
     for (int axis = 0; axis < in.query.rank() - 1; ++axis)
@@ -141,7 +141,7 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
     scores.append(config_.num_heads);
     for (const int64_t axis : axes_) scores.append(in.query.shape()[static_cast<int>(axis)]);
     for (const int64_t axis : axes_) scores.append(in.value.shape()[static_cast<int>(axis)]);
-    outputs.push_back(Tensor::abstract(scores, dtype(), in.query.device()));
+    outputs.push_back(Tensor::abstract(scores, compute_dtype(), in.query.device()));
     return outputs;
   }
 

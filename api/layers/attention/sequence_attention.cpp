@@ -23,7 +23,8 @@ using namespace nyala::detail;
 
 namespace {
 
-constexpr double kHiddenScore = 1.0e9;  // taken from a hidden score
+/// Taken from a hidden score.
+double hidden_score(DType dtype) { return dtype == DType::float16 ? 65504.0 : 1.0e9; }
 
 /// Where queries may look, for scores (batch, time, steps); undefined: everywhere.
 Tensor shown(const Tensor& value_mask, const Shape& scores, bool causal, Device device) {
@@ -75,7 +76,7 @@ Outputs SequenceAttentionNode::call(Call& c, Inputs inputs) const {
   } else {
     const bool causal = arguments && arguments->flag("use_causal_mask");
     const Tensor mask = shown(mask_of(inputs[1]), scores.shape(), causal, query.device());
-    if (mask.defined()) scores = ops::where(mask, scores, scores - kHiddenScore);
+    if (mask.defined()) scores = ops::where(mask, scores, scores - hidden_score(scores.dtype()));
     weights = weights_after_dropout(c, ops::softmax(scores, -1), dropout_);
     y = ops::matmul(weights, value);
     if (const Tensor rows = mask_of(inputs[0]); rows.defined())

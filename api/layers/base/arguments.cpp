@@ -60,8 +60,7 @@ void detail::check_not_negative(const std::string& layer, const std::string& fie
 
 void detail::check_fraction(const std::string& layer, const std::string& field, double value) {
   if (!(value >= 0 && value <= 1))
-    throw InvalidArgumentError(layer + ": expected " + field + " in [0, 1], received " +
-                               number_text(value));
+    throw InvalidArgumentError(layer + ": expected " + field + " in [0, 1], received " + number_text(value));
 }
 
 void detail::check_axes(const std::string& layer, const Axes& axes) {
@@ -89,6 +88,10 @@ void detail::check_floating(const Tensor& x) {
 
 Tensor detail::as_floating(const Tensor& x, DType dtype) {
   return is_floating(x.dtype()) ? x : ops::cast(x, dtype);
+}
+
+Tensor detail::wide(const Tensor& x, DType dtype) {
+  return ops::cast(x, promote(promote(x.dtype(), dtype), DType::float32));
 }
 
 }  // namespace nyala

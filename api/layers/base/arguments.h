@@ -45,4 +45,7 @@ void check_floating(const Tensor& x);
 /// them in a call, or its Input casts them.
 Tensor as_floating(const Tensor& x, DType dtype);
 
+/// `x` in the wider one of its own dtype, the layer's and float32, as layers without autocast compute.
+Tensor wide(const Tensor& x, DType dtype);
+
 }  // namespace nyala::detail

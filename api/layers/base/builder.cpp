@@ -50,6 +50,7 @@ Variable Builder::make(const std::string& name, const Shape& shape, const Initia
     spec.initialize = InitializeRows{std::move(spec.initialize),
                                      [&initializer, &options] { return first_rows(initializer, options); }};
   if (options.constraint) spec.constraint = options.constraint;
+  spec.autocast = options.autocast;
   VariableCreator* creator = context_of_open_scopes().creator;
   Variable variable = creator ? creator->create(spec) : current_strategy()->store().create(spec);
   variable.node().spec.initialize = nullptr;

@@ -19,6 +19,8 @@ struct WeightOptions {
   Constraint constraint = {};
   /// The layer reads it by detail::take_rows alone: a strategy may keep it elsewhere.
   bool by_rows = false;
+  /// Whether the layer's call reads it in the dtype that it computes in (Keras' argument of add_weight).
+  bool autocast = true;
 };
 
 /// Given to LayerNode::build: makes the layer's variables in the strategy whose scope is open.

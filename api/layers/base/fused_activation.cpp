@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nyala/api/base/at_least_float32.h>
 #include <nyala/api/layers/base/fused_activation.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
@@ -30,8 +31,9 @@ FusedActivation::FusedActivation(ActivationArgument activation) : activation_(st
 
 void detail::add_activity_loss(Call& c, const Regularizer& regularizer, const Tensor& output) {
   if (output.is_abstract() || output.rank() == 0) return;
+  const Tensor y = at_least_float32(output);  // a sum over many elements
   // A replica without rows adds nothing, but not 0 / 0.
-  c.add_loss(regularizer(output) * (1.0 / static_cast<double>(std::max<int64_t>(output.shape()[0], 1))));
+  c.add_loss(regularizer(y) * (1.0 / static_cast<double>(std::max<int64_t>(y.shape()[0], 1))));
 }
 
 }  // namespace nyala

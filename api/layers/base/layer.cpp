@@ -9,6 +9,7 @@
 #include <nyala/api/layers/base/call_arguments.h>
 #include <nyala/api/layers/base/fusable.h>
 #include <nyala/api/layers/base/keep_output_shapes.h>
+#include <nyala/api/layers/base/layer_autocast.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/trace_hook.h>
 #include <nyala/backend/core/c_locale_text.h>
@@ -46,6 +47,16 @@ void LayerNode::set_trainable(bool trainable) {
   trainable_ = trainable;
   for (Variable& weight : weights_) weight.set_trainable(trainable);
   for (auto& [attribute, layer] : sublayers_) layer.set_trainable(trainable);
+}
+
+void LayerNode::set_dtype_policy(DTypePolicy policy) {
+  if (policy == policy_) return;
+  if (built_ || !calls().empty())
+    throw StateError("layer " + in_quotes(name()) + " (" + class_name() + "): expected the dtype policy " +
+                     in_quotes(policy_.name()) + ", in which it was built or called, received " +
+                     in_quotes(policy.name()) + "; set it before, or make the layer with .dtype = \"" +
+                     policy.name() + "\"");
+  policy_ = policy;
 }
 
 Variable LayerNode::track(const std::string& attribute, const Variable& variable) {
@@ -187,9 +198,11 @@ Shapes shapes_of(Inputs inputs) {
   return shapes;
 }
 
-/// Keras' autocast: floating inputs take the layer's dtype.
-Tensor in_dtype(const Tensor& input, DType dtype) {
-  return is_floating(input.dtype()) && input.dtype() != dtype ? cast_with_metadata(input, dtype) : input;
+/// Keras' autocast: floating inputs take the layer's compute dtype. Masks and arguments travel with them.
+Tensor in_compute_dtype(const LayerNode& layer, const Tensor& input) {
+  const DType dtype = layer.compute_dtype();
+  const bool casts = is_floating(input.dtype()) && input.dtype() != dtype && layer.converts_inputs();
+  return casts ? cast_with_metadata(input, dtype) : input;
 }
 
 /// Gives outputs their masks.
@@ -221,9 +234,10 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
   check_stack_room();
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
+  const LayerAutocast autocast(c, *this);
   try {
     if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
-    const Tensor converted = in_dtype(input, dtype_);
+    const Tensor converted = in_compute_dtype(*this, input);
     Tensor output;
     if (takes_many()) {
       Outputs outputs = call(c, Inputs(&converted, 1));
@@ -245,8 +259,9 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input, const FusedCall& fused) c
   check_stack_room();
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
+  const LayerAutocast autocast(c, *this);
   try {
-    const Tensor converted = in_dtype(input, dtype_);
+    const Tensor converted = in_compute_dtype(*this, input);
     Tensor output = fusable()->call_fused(c, converted, fused);
     pass_masks(*this, Inputs(&converted, 1), std::span(&output, 1));
     return output;
@@ -259,10 +274,11 @@ Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
   check_stack_room();
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
+  const LayerAutocast autocast(c, *this);
   try {
     if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
     Tensors converted(inputs.begin(), inputs.end());
-    for (Tensor& input : converted) input = in_dtype(input, dtype_);
+    for (Tensor& input : converted) input = in_compute_dtype(*this, input);
     Outputs outputs = call(c, Inputs(converted));
     pass_masks(*this, Inputs(converted), outputs);
     if (!outputs.empty() && outputs[0].is_abstract() && !thread_context().keeps_output_shapes)
@@ -444,10 +460,12 @@ std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode> node,
     throw InvalidArgumentError(node->class_name() + ": expected a name without '/', received " +
                                in_quotes(options.name));
   node->set_name(options.name.empty() ? unique_name(node->class_name()) : options.name);
-  const DType dtype = parse_dtype(options.dtype);
-  if (!is_floating(dtype))
-    throw DTypeError(place(*node) + "expected a floating dtype, received " + in_quotes(options.dtype));
-  node->set_dtype(dtype);
+  try {
+    node->policy_ = policy_named(options.dtype);
+  } catch (const InvalidArgumentError&) {
+    rethrow_with_prefix(place(*node));
+  }
+  if (node->compute_dtype() == DType::float16) note_float16();
   if (!options.trainable) node->set_trainable(false);  // a model must not unfreeze the layers that it holds
   return node;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <nyala/api/base/dtype_policy.h>
 #include <nyala/api/base/fields.h>
 #include <nyala/api/base/names.h>
 #include <nyala/api/layers/base/builder.h>
@@ -19,8 +20,17 @@ namespace nyala {
 
 class Fusable;
 class Layer;
+class LayerNode;
 struct FusedCall;
 struct GraphNode;
+struct LayerOptions;
+
+namespace detail {
+
+/// Makes a node with its name, trainable flag and dtype policy set.
+std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const LayerOptions& options);
+
+}  // namespace detail
 
 /// The tensors that a layer is called with, and those it returns.
 using Inputs = std::span<const Tensor>;
@@ -95,6 +105,12 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// symbolic. Asked only where an input has a mask or makes_mask(); an output that call() gave one keeps it.
   virtual Tensors compute_mask(Inputs inputs, size_t num_outputs) const;
 
+  /// Keras' attribute: whether floating inputs, and variables where call() reads them, come in the compute
+  /// dtype. A layer that casts by itself, as LayerNormalization does, gets both as they are.
+  virtual bool autocast() const { return true; }
+  /// False where only inputs come as they are: a model converts each to the dtype of its Input.
+  virtual bool converts_inputs() const { return autocast(); }
+
   /// The key of this layer's random draws, or null for a layer that draws none; saved with checkpoints. See
   /// SeededNode, the base of layers that draw.
   virtual uint64_t* random_key() { return nullptr; }
@@ -112,9 +128,15 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   bool trainable() const { return trainable_; }
   /// Sets the flag on this layer, its variables and its sublayers.
   virtual void set_trainable(bool trainable);
-  /// A floating dtype: that of the weights and of floating inputs.
-  DType dtype() const { return dtype_; }
-  void set_dtype(DType dtype) { dtype_ = dtype; }
+  DTypePolicy dtype_policy() const { return policy_; }
+  /// For another policy than the one that the layer was made with. Throws StateError where the layer is built
+  /// or was called, since its weights and graphs have the old one's dtypes.
+  virtual void set_dtype_policy(DTypePolicy policy);
+  /// That of floating inputs, of variables that call() reads and of what it returns.
+  DType compute_dtype() const { return policy_.compute_dtype(); }
+  /// That of the weights, and Keras' other name for it.
+  DType variable_dtype() const { return policy_.variable_dtype(); }
+  DType dtype() const { return variable_dtype(); }
 
   /// Shapes of the outputs of the last call on abstract tensors, as summary() shows them.
   const Shapes& output_shapes() const { return output_shapes_; }
@@ -137,7 +159,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// Builds once for these input shapes. Throws ShapeError naming the layer.
   void ensure_built(const Shapes& inputs);
 
-  /// Runs call() with errors that name the layer, after checking the dtype of the inputs.
+  /// Runs call() with errors that name the layer, in the dtypes that autocast() says.
   Tensor invoke(Call& c, const Tensor& input) const;
   Outputs invoke(Call& c, Inputs inputs) const;
   /// The same for the call_fused() of its fusable().
@@ -145,6 +167,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
 
  protected:
   friend class Builder;
+  friend std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode>, const LayerOptions&);
   /// Makes `layer` a part of this one, known as `attribute` in files. A layer with weights that a layer calls
   /// without holding it, itself or in one that it holds, is an error when the caller is built.
   template <class L>
@@ -164,7 +187,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   bool built_ = false;
   Shapes built_for_;
   bool trainable_ = true;
-  DType dtype_ = DType::float32;
+  DTypePolicy policy_;
   mutable Shapes output_shapes_;  // written only while a graph is traced or a layer is built
   mutable std::vector<std::weak_ptr<const GraphNode>> calls_;  // likewise; a call holds its layer
   Variables weights_, state_, hidden_;
@@ -208,6 +231,13 @@ class Layer {
   bool built() const { return node().built(); }
   bool trainable() const { return node().trainable(); }
   void set_trainable(bool trainable) const { node().set_trainable(trainable); }
+
+  /// In which dtypes the layer computes and keeps its weights; see LayerNode.
+  DTypePolicy dtype_policy() const { return node().dtype_policy(); }
+  void set_dtype_policy(DTypePolicy policy) const { node().set_dtype_policy(policy); }
+  DType compute_dtype() const { return node().compute_dtype(); }
+  DType variable_dtype() const { return node().variable_dtype(); }
+  DType dtype() const { return node().dtype(); }
 
   /// Keras' order: layer by layer, in each its weights before its state.
   Variables weights() const;
@@ -270,17 +300,15 @@ class Layer {
   std::shared_ptr<LayerNode> node_;
 };
 
-/// Fields that every layer's Config ends with. Empty name: automatic.
+/// Fields that every layer's Config ends with. Empty name: automatic. `dtype` names a DTypePolicy; empty: the
+/// one that set_dtype_policy() set, at first float32.
 struct LayerOptions {
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 };
 
 namespace detail {
-
-/// Makes a node with its name, trainable flag and dtype set.
-std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const LayerOptions& options);
 
 /// A function that a class does not override is that of its base, also in its type. What cannot be named from
 /// here is an override that is not public.
@@ -301,8 +329,9 @@ Node* declares_one(Tensor (Node::*)(Call&, const Tensor&) const);
 /// Whether a class overrides call() for many tensors only.
 template <class Node>
 constexpr bool overrides_call_of_many_only() {
-  constexpr bool many =
-      requires { requires !std::is_same_v<decltype(declares_many(&Node::call)), LayerNode*>; };
+  constexpr bool many = requires {
+    requires !std::is_same_v<decltype(declares_many(&Node::call)), LayerNode*>;
+  };
   constexpr bool one = requires {
     requires !std::is_same_v<decltype(declares_one(&Node::call)), LayerNode*>;
   };

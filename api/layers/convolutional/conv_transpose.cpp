@@ -80,7 +80,7 @@ class ConvTransposeNode : public LayerNode, public Fusable {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = as_floating(input, compute_dtype());
     const Tensor y = config_.activation(transpose(x, c[kernel_], bias_ ? c[bias_] : Tensor()));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
@@ -92,7 +92,7 @@ class ConvTransposeNode : public LayerNode, public Fusable {
     return kernel * scale.with_shape({config_.filters, 1});
   }
   Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
-    return transpose(as_floating(x, dtype()), fused.kernel, fused.bias);
+    return transpose(as_floating(x, compute_dtype()), fused.kernel, fused.bias);
   }
 
  private:

@@ -29,7 +29,7 @@ struct ConvTransposeConfig {
   Constraint bias_constraint = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -70,7 +70,7 @@ class ConvolutionNode : public LayerNode, public Fusable {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = as_floating(input, compute_dtype());
     const Tensor kernel = c[kernel_];
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
@@ -85,7 +85,7 @@ class ConvolutionNode : public LayerNode, public Fusable {
     return is_affine(config_) && (!parts.padding || config_.padding == "valid");
   }
   Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
-    return convolve<N>(as_floating(x, dtype()), fused, options_);
+    return convolve<N>(as_floating(x, compute_dtype()), fused, options_);
   }
 
  private:

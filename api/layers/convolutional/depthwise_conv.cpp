@@ -61,7 +61,7 @@ class DepthwiseConvNode : public LayerNode, public Fusable {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = as_floating(input, compute_dtype());
     const Tensor kernel = as_grouped_kernel(c[kernel_]);
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
@@ -80,7 +80,7 @@ class DepthwiseConvNode : public LayerNode, public Fusable {
   Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
     FusedCall grouped = fused;
     grouped.kernel = as_grouped_kernel(fused.kernel);
-    return convolve<N>(as_floating(x, dtype()), grouped, options_);
+    return convolve<N>(as_floating(x, compute_dtype()), grouped, options_);
   }
 
  private:

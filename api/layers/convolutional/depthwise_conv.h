@@ -28,7 +28,7 @@ struct DepthwiseConvConfig {
   Constraint bias_constraint = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

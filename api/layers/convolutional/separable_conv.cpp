@@ -65,7 +65,7 @@ class SeparableConvNode : public LayerNode, public Fusable {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = as_floating(input, compute_dtype());
     const Tensor channels = by_channel(c, x), pointwise = c[pointwise_];
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(
@@ -80,7 +80,7 @@ class SeparableConvNode : public LayerNode, public Fusable {
     return is_affine(config_) && !parts.padding && (N == 2 || !parts.sum);
   }
   Tensor call_fused(Call& c, const Tensor& input, const FusedCall& fused) const override {
-    return convolve<N>(by_channel(c, as_floating(input, dtype())), fused, {});
+    return convolve<N>(by_channel(c, as_floating(input, compute_dtype())), fused, {});
   }
 
  private:

@@ -32,7 +32,7 @@ struct SeparableConvConfig {
   Constraint bias_constraint = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

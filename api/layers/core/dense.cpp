@@ -42,7 +42,7 @@ class DenseNode final : public LayerNode, public Fusable {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = as_floating(input, compute_dtype());
     const Tensor kernel = c[kernel_];
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(ops::dense(x, kernel, bias, activation_.fused()));
@@ -56,7 +56,7 @@ class DenseNode final : public LayerNode, public Fusable {
     return is_affine(config_) && !parts.sum && !parts.padding;
   }
   Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
-    return ops::dense(as_floating(x, dtype()), fused.kernel, fused.bias, fused.parts.activation);
+    return ops::dense(as_floating(x, compute_dtype()), fused.kernel, fused.bias, fused.parts.activation);
   }
 
  private:

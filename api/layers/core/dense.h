@@ -18,7 +18,7 @@ struct DenseConfig {
   Constraint bias_constraint = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

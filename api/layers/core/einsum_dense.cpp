@@ -50,7 +50,7 @@ class EinsumDenseNode final : public LayerNode {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = as_floating(input, compute_dtype());
     const Tensor kernel = c[kernel_], bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = plain_ && !x.is_abstract() ? plain_product(x, kernel, bias) : product(x, kernel, bias);
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);

@@ -19,7 +19,7 @@ struct EinsumDenseConfig {
   Constraint bias_constraint = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

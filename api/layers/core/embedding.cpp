@@ -29,6 +29,7 @@ class EmbeddingNode final : public LayerNode, public TakesWholeNumbers {
   }
   std::string class_name() const override { return "Embedding"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool autocast() const override { return false; }  // of the table only rows are cast
   bool supports_masking() const override { return config_.mask_zero; }
   bool makes_mask() const override { return config_.mask_zero; }
   Tensors compute_mask(Inputs inputs, size_t) const override {
@@ -44,7 +45,7 @@ class EmbeddingNode final : public LayerNode, public TakesWholeNumbers {
 
   Tensor call(Call& c, const Tensor& x) const override {
     const bool index = x.dtype() == DType::int32 || x.dtype() == DType::int64 || x.dtype() == DType::uint8;
-    return take_rows(c, embeddings_, index ? x : ops::cast(x, DType::int64));
+    return ops::cast(take_rows(c, embeddings_, index ? x : ops::cast(x, DType::int64)), compute_dtype());
   }
 
  private:

@@ -13,7 +13,7 @@ struct EmbeddingConfig {
   bool mask_zero = false;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -56,7 +56,8 @@ const InputNode& as_input(const LayerNode& node) {
 Input::Input(const Config& config) {
   enable_symbolic_ops();
   auto node = std::make_shared<InputNode>(config);
-  finish_layer(node, {config.name, true, "float32"});
+  const DType dtype = parse_dtype(config.dtype);
+  finish_layer(node, {config.name, true, std::string(name_of(is_floating(dtype) ? dtype : DType::float32))});
   node_ = node;
   node->trace();
 }

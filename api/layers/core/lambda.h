@@ -11,7 +11,7 @@ namespace nyala {
 struct LambdaConfig {
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -27,8 +27,7 @@ class Lambda : public Layer {
 
   template <class F>
   requires std::is_invocable_r_v<Tensor, F&, const Tensor&>
-  explicit Lambda(F function, Config config = {})
-      : Lambda(ActivationArgument(std::move(function)), config) {}
+  explicit Lambda(F function, Config config = {}) : Lambda(ActivationArgument(std::move(function)), config) {}
 
   template <class F>
   requires(std::is_invocable_r_v<Tensor, F&, const Tensors&> &&

@@ -10,7 +10,7 @@ struct ConcatenateConfig {
   int64_t axis = -1;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

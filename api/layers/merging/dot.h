@@ -12,7 +12,7 @@ struct DotConfig {
   bool normalize = false;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

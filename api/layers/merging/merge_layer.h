@@ -10,7 +10,7 @@ namespace nyala {
 struct MergeConfig {
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

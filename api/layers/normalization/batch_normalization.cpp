@@ -1,7 +1,10 @@
 // Ioffe and Szegedy 2015; the formulas are an op's (backend/ops/nn/batch_normalization.h). Statistics are
 // those of the global batch: replicas bring their moments together inside the op, and so the moving ones are
-// equal on all. Masked steps go by Keras' formula of weighted sums, made of plain ops. Axes other than the
-// last are moved to the end and back.
+// equal on all. As in Keras all of it is computed in float32 where the layer computes in 16 bits. Masked
+// steps go by Keras' formula of weighted sums, made of plain ops. Axes other than the last are moved to the
+// end and back.
+#include <nyala/api/base/at_least_float32.h>
+#include <nyala/api/layers/base/arguments.h>
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/fusable.h>
 #include <nyala/api/layers/base/mask.h>
@@ -72,14 +75,19 @@ class BatchNormalizationNode final : public LayerNode, public Fusable {
     const Shape shape{channels};
     if (config_.scale)
       gamma_ = b.weight("gamma", shape, config_.gamma_initializer,
-                        {config_.gamma_regularizer, config_.gamma_constraint});
+                        {.regularizer = config_.gamma_regularizer,
+                         .constraint = config_.gamma_constraint,
+                         .autocast = false});
     if (config_.center)
       beta_ = b.weight("beta", shape, config_.beta_initializer,
-                       {config_.beta_regularizer, config_.beta_constraint});
+                       {.regularizer = config_.beta_regularizer,
+                        .constraint = config_.beta_constraint,
+                        .autocast = false});
     const Aggregation aggregation =
         config_.per_replica_statistics ? Aggregation::mean : Aggregation::only_first_replica;
     moving_mean_ = b.state("moving_mean", shape, config_.moving_mean_initializer, aggregation);
     moving_variance_ = b.state("moving_variance", shape, config_.moving_variance_initializer, aggregation);
+    moving_mean_.node().spec.autocast = moving_variance_.node().spec.autocast = false;
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
@@ -113,16 +121,17 @@ class BatchNormalizationNode final : public LayerNode, public Fusable {
 
  private:
   Tensor activated_call(Call& c, const Tensor& input, ops::Activation activation) const {
-    const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
+    const Tensor x = as_floating(input, compute_dtype());
     const int axis = axis_of(x.shape());
     const bool last = axis == x.rank() - 1;
     const auto channels_last = [&](const Tensor& t) { return last ? t : ops::moveaxis(t, axis, -1); };
     const Tensor mask = mask_of(input);
     const Tensor y =
         mask.defined() && is_training(c)
-            ? activated(masked(c, channels_last(x), channels_last(along(mask, x.shape()))), activation)
+            ? activated(masked(c, channels_last(at_least_float32(x)), channels_last(along(mask, x.shape()))),
+                        activation)
             : normalized(c, channels_last(x), activation);
-    return last ? y : ops::moveaxis(y, -1, axis);
+    return ops::cast(last ? y : ops::moveaxis(y, -1, axis), compute_dtype());
   }
 
   int axis_of(const Shape& shape) const { return shape.normalize_axis(static_cast<int>(config_.axis)); }
@@ -158,8 +167,8 @@ class BatchNormalizationNode final : public LayerNode, public Fusable {
     update(c, moving_mean_, mean.detached(), x);
     update(c, moving_variance_, variance.detached(), x);
     const Tensor y = (x - mean) * ops::rsqrt(variance + config_.epsilon);
-    const Tensor scaled = gamma_ ? y * c[gamma_] : y;
-    return beta_ ? scaled + c[beta_] : scaled;
+    const Tensor scaled = gamma_ ? y * ops::cast(c[gamma_], x.dtype()) : y;
+    return beta_ ? scaled + ops::cast(c[beta_], x.dtype()) : scaled;
   }
 
   /// With the channels as the last axis.
@@ -182,7 +191,8 @@ class BatchNormalizationNode final : public LayerNode, public Fusable {
     const bool own_nothing = config_.per_replica_statistics && !x.is_abstract() && x.num_elements() == 0;
     const Tensor old = c[moving];
     if (saw_nothing || own_nothing) return c.assign(moving, old);
-    c.assign(moving, old * config_.momentum + batch * (1.0 - config_.momentum));
+    const Tensor next = ops::cast(old, batch.dtype()) * config_.momentum + batch * (1.0 - config_.momentum);
+    c.assign(moving, next);
   }
 
   BatchNormalizationConfig config_;

@@ -25,7 +25,7 @@ struct BatchNormalizationConfig {
   bool per_replica_statistics = false;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -4,6 +4,7 @@
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/to_int.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/nn/layer_normalization.h>
 #include <nyala/backend/ops/shape/shape.h>
@@ -43,6 +44,7 @@ class GroupNormalizationNode final : public LayerNode {
   std::string class_name() const override { return "GroupNormalization"; }
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool autocast() const override { return false; }
 
   void build(Builder& b, const Shape& input) override {
     const int axis = axis_of(input);
@@ -63,14 +65,15 @@ class GroupNormalizationNode final : public LayerNode {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
-    if (x.is_abstract()) return Tensor::abstract(x.shape(), x.dtype(), x.device());
+    if (input.is_abstract()) return Tensor::abstract(input.shape(), compute_dtype(), input.device());
+    const Tensor x = wide(input, compute_dtype());
     Tensor y = normalized(x);
     Shape along = Shape{};
     for (int axis = 0; axis < x.rank(); ++axis)
       along.append(axis == axis_of(x.shape()) ? x.shape()[axis] : 1);
-    if (gamma_) y = y * ops::reshape(c[gamma_], along);
-    return beta_ ? y + ops::reshape(c[beta_], along) : y;
+    if (gamma_) y = y * ops::reshape(ops::cast(c[gamma_], x.dtype()), along);
+    if (beta_) y = y + ops::reshape(ops::cast(c[beta_], x.dtype()), along);
+    return ops::cast(y, compute_dtype());
   }
 
  private:

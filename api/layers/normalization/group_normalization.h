@@ -20,7 +20,7 @@ struct GroupNormalizationConfig {
   Constraint gamma_constraint = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

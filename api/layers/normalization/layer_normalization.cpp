@@ -6,6 +6,7 @@
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/api/layers/base/trailing_axes.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/exponential.h>
 #include <nyala/backend/ops/nn/layer_normalization.h>
@@ -40,6 +41,7 @@ class LayerNormalizationNode final : public LayerNode {
   std::string class_name() const override { return "LayerNormalization"; }
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool autocast() const override { return false; }
 
   void build(Builder& b, const Shape& input) override {
     const Shape sizes = TrailingAxes(config_.axis.list(), input).sizes(input);
@@ -52,19 +54,28 @@ class LayerNormalizationNode final : public LayerNode {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
-    const TrailingAxes axes(config_.axis.list(), x.shape());
-    if (config_.rms_scaling) return axes.back(scaled(axes.to_end(x), c[gamma_]));
-    const Tensor gamma = gamma_ ? c[gamma_] : Tensor(), beta = beta_ ? c[beta_] : Tensor();
-    return axes.back(ops::layer_normalization(axes.to_end(x), gamma, beta,
-                                              {.epsilon = config_.epsilon, .axes = axes.count()}));
+    const TrailingAxes axes(config_.axis.list(), input.shape());
+    const Tensor y = config_.rms_scaling ? scaled(axes.to_end(wide(input, compute_dtype())), c[gamma_])
+                                         : normalized(c, input, axes);
+    return ops::cast(axes.back(y), compute_dtype());
   }
 
  private:
+  /// The op computes floats of 16 bits in float32 by itself. Other inputs may differ from the weights.
+  Tensor normalized(Call& c, const Tensor& input, const TrailingAxes& axes) const {
+    const bool fits = input.dtype() == compute_dtype();
+    const Tensor x = fits ? input : wide(input, compute_dtype());
+    const auto read = [&](const Variable& variable) {
+      return !variable ? Tensor() : fits ? c[variable] : ops::cast(c[variable], x.dtype());
+    };
+    return ops::layer_normalization(axes.to_end(x), read(gamma_), read(beta_),
+                                    {.epsilon = config_.epsilon, .axes = axes.count()});
+  }
+
   Tensor scaled(const Tensor& x, const Tensor& gamma) const {
     std::vector<int> axes;
     for (int axis = -gamma.rank(); axis < 0; ++axis) axes.push_back(axis);
-    return x * ops::rsqrt(ops::var(x, axes, true) + config_.epsilon) * gamma;
+    return x * ops::rsqrt(ops::var(x, axes, true) + config_.epsilon) * ops::cast(gamma, x.dtype());
   }
 
   LayerNormalizationConfig config_;

@@ -21,7 +21,7 @@ struct LayerNormalizationConfig {
   Constraint gamma_constraint = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -9,7 +9,7 @@ struct LayerScaleConfig {
   int64_t projection_dim = 0;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -3,6 +3,7 @@
 
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/api/layers/base/trailing_axes.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/nn/layer_normalization.h>
 
 namespace nyala {
@@ -30,10 +31,11 @@ class RMSNormalizationNode final : public LayerNode {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = wide(input, compute_dtype());
     const TrailingAxes axes(config_.axis.list(), x.shape());
-    return axes.back(ops::rms_normalization(axes.to_end(x), c[scale_],
-                                            {.epsilon = config_.epsilon, .axes = axes.count()}));
+    const Tensor y = ops::rms_normalization(axes.to_end(x), ops::cast(c[scale_], x.dtype()),
+                                            {.epsilon = config_.epsilon, .axes = axes.count()});
+    return ops::cast(axes.back(y), compute_dtype());
   }
 
  private:

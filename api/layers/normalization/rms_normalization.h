@@ -12,7 +12,7 @@ struct RMSNormalizationConfig {
   double epsilon = 1e-6;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -3,6 +3,7 @@
 
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/api/layers/base/trailing_axes.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/elementwise/exponential.h>
@@ -28,11 +29,11 @@ class UnitNormalizationNode final : public LayerNode {
   void build(Builder&, const Shape& input) override { TrailingAxes(config_.axis.list(), input); }
 
   Tensor call(Call&, const Tensor& input) const override {
-    const Tensor x = as_floating(input, dtype());
+    const Tensor x = wide(input, compute_dtype());
     // The bound stands under the root, so that the gradient at 0 is a number.
     const Tensor squares = ops::sum(x * x, config_.axis.list(), true);
     const Tensor bound = Tensor::full({}, 1e-24, x.dtype(), x.device());
-    return x / ops::sqrt(ops::maximum(squares, bound));
+    return ops::cast(x / ops::sqrt(ops::maximum(squares, bound)), compute_dtype());
   }
 
  private:

@@ -11,7 +11,7 @@ struct UnitNormalizationConfig {
   Axes axis = -1;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -10,7 +10,7 @@ struct GlobalPoolingConfig {
   bool keepdims = false;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -72,7 +72,7 @@ class PoolingNode : public LayerNode, public Fusable {
   }
 
   Tensor call(Call&, const Tensor& input) const override {
-    const Tensor x = poolable<kKind>(input, dtype());
+    const Tensor x = poolable<kKind>(input, compute_dtype());
     if constexpr (N == 3)
       return pool3d<kKind>(x, config_.pool_size, config_.strides, config_.padding);
     else

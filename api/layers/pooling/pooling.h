@@ -18,7 +18,7 @@ struct PoolingConfig {
   std::string data_format = {};       // "channels_last", or "channels_first"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v) {
     detail::visit_size(v, "pool_size", pool_size);

@@ -28,6 +28,7 @@ class CategoryEncodingNode final : public LayerNode, public TakesWholeNumbers {
   }
   std::string class_name() const override { return "CategoryEncoding"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool converts_inputs() const override { return false; }  // class numbers, as they are
 
   bool takes_many() const override { return has_weights_; }
   void build(Builder&, const Shapes& inputs) override {
@@ -45,12 +46,12 @@ class CategoryEncodingNode final : public LayerNode, public TakesWholeNumbers {
 
   Tensor call(Call&, const Tensor& numbers) const override { return encoded(numbers, {}); }
   Outputs call(Call&, Inputs inputs) const override {
-    return {encoded(inputs[0], inputs.size() == 2 ? ops::cast(inputs[1], dtype()) : Tensor())};
+    return {encoded(inputs[0], inputs.size() == 2 ? ops::cast(inputs[1], compute_dtype()) : Tensor())};
   }
 
  private:
   Tensor encoded(const Tensor& numbers, const Tensor& weights) const {
-    return encode_categories(numbers, {code_, config_.num_tokens, dtype(), weights});
+    return encode_categories(numbers, {code_, config_.num_tokens, compute_dtype(), weights});
   }
 
   CategoryEncodingConfig config_;

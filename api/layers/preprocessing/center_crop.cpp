@@ -32,7 +32,7 @@ class CenterCropNode final : public LayerNode {
   void build(Builder&, const Shape& input) override { check_images(input); }
 
   Tensor call(Call&, const Tensor& input) const override {
-    const Tensor x = ops::cast(input, dtype());
+    const Tensor x = ops::cast(input, compute_dtype());
     if (config_.data_format == "channels_first")
       return ops::moveaxis(cropped(ops::moveaxis(x, -3, -1)), -1, -3);
     return cropped(x);

@@ -12,7 +12,7 @@ struct CenterCropConfig {
   std::string data_format = {};  // "channels_last", or "channels_first"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -42,17 +42,18 @@ class DiscretizationNode final : public LayerNode, public TakesWholeNumbers {
   }
   std::string class_name() const override { return "Discretization"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool converts_inputs() const override { return false; }  // Keras takes them as float32
 
   Tensor call(Call&, const Tensor& input) const override {
     if (!has_boundaries())
       throw StateError("there are no bin_boundaries yet: give them, or call adapt() first");
     const std::vector<double>& list = config_.bin_boundaries;
-    const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
+    const Tensor x = wide(input, compute_dtype());
     const Tensor boundaries = ops::cast(Tensor::from(list), x.dtype()).to(x.device());
     const Tensor bins = ops::digitize(x, boundaries);
     if (config_.output_mode == "int") return bins;
     return encode_categories(bins, {category_code_of("Discretization", config_.output_mode),
-                                    static_cast<int64_t>(list.size()) + 1, dtype()});
+                                    static_cast<int64_t>(list.size()) + 1, compute_dtype()});
   }
 
   QuantileSummary new_summary() const {

@@ -15,7 +15,7 @@ struct DiscretizationConfig {
   bool sparse = false;                      // true is not supported
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

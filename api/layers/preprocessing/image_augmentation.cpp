@@ -19,7 +19,7 @@ ImageAugmentation::ImageAugmentation(int64_t seed, std::string_view kind, const 
 void ImageAugmentation::build(Builder&, const Shape& input) { check_images(input); }
 
 Tensor ImageAugmentation::call(Call& c, const Tensor& x) const {
-  const Tensor floats = ops::cast(x, dtype());
+  const Tensor floats = ops::cast(x, compute_dtype());
   const bool one = x.rank() == 3, trains = c.training() && !x.is_abstract();
   if (c.training() && !trains) c.random_key(0);  // who looks at a graph counts draws
   if (!trains && !resizes()) return floats;
@@ -39,7 +39,7 @@ Tensor ImageAugmentation::moved(const Tensor& images, const Tensor& numbers, ops
 }
 
 ops::AffineOptions detail::sampling_of(const std::string& layer, const std::string& interpolation,
-                               const std::string& fill_mode, double fill_value) {
+                                       const std::string& fill_mode, double fill_value) {
   try {
     if (interpolation != "nearest" && interpolation != "bilinear")
       throw InvalidArgumentError("expected interpolation 'nearest' or 'bilinear', received " +

@@ -83,7 +83,7 @@ class NormalizationNode final : public LayerNode {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    const Tensor x = ops::cast(input, dtype());
+    const Tensor x = ops::cast(input, compute_dtype());
     const Tensor mean = statistics(c, mean_, config_.mean, x);
     const Tensor variance = statistics(c, variance_, config_.variance, x);
     const Tensor smallest = Tensor::full({}, kSmallestDeviation, x.dtype(), x.device());

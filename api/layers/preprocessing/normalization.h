@@ -20,7 +20,7 @@ struct NormalizationConfig {
   std::vector<int64_t> statistics_shape = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -45,7 +45,7 @@ class RescalingNode final : public LayerNode {
   }
 
   Tensor call(Call&, const Tensor& input) const override {
-    const Tensor x = ops::cast(input, dtype());
+    const Tensor x = ops::cast(input, compute_dtype());
     if (config_.scale.is_one() && config_.offset.is_one())
       return ops::affine(x, config_.scale.list()[0], config_.offset.list()[0]);
     return ops::add(ops::multiply(x, values(config_.scale, x)), values(config_.offset, x));

@@ -29,7 +29,7 @@ struct RescalingConfig {
   ChannelNumbers offset = 0.0;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -11,7 +11,7 @@ struct SpatialDropout1DConfig {
   int64_t seed = -1;  // below 0: none
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -37,7 +37,7 @@ struct SpatialDropout2DConfig {
   int64_t seed = -1;             // below 0: none
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -63,7 +63,7 @@ struct SpatialDropout3DConfig {
   int64_t seed = -1;             // below 0: none
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -8,7 +8,7 @@ struct StochasticDepthConfig {
   double drop_path_rate = 0.0;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -11,7 +11,7 @@ struct Cropping1DConfig {
   EdgeSizes<1> cropping = 1;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -32,7 +32,7 @@ struct Cropping2DConfig {
   std::string data_format = {};  // "channels_last", or "channels_first"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -53,7 +53,7 @@ struct Cropping3DConfig {
   std::string data_format = {};  // "channels_last", or "channels_first"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

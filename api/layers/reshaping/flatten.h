@@ -8,7 +8,7 @@ struct FlattenConfig {
   std::string data_format = {};  // "channels_last"; "channels_first": (batch, channels, ...)
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -12,7 +12,7 @@ struct PermuteConfig {
   std::vector<int64_t> dims = {};  // Keras has no default
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

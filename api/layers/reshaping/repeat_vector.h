@@ -10,7 +10,7 @@ struct RepeatVectorConfig {
   int64_t n = 0;  // Keras has no default
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -13,7 +13,7 @@ struct ReshapeConfig {
   std::vector<int64_t> target_shape = {};  // without the batch; one size may be -1: what is left
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

@@ -11,7 +11,7 @@ struct UpSampling1DConfig {
   int64_t size = 2;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -36,7 +36,7 @@ struct UpSampling2DConfig {
   std::string interpolation = "nearest";  // "bilinear", "bicubic", "lanczos3", "lanczos5", "area"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -57,7 +57,7 @@ struct UpSampling3DConfig {
   std::string data_format = {};  // "channels_last", or "channels_first"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

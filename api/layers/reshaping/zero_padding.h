@@ -13,7 +13,7 @@ struct ZeroPadding1DConfig {
   std::string data_format = {};  // "channels_last", or "channels_first"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -33,7 +33,7 @@ struct ZeroPadding2DConfig {
   std::string data_format = {};  // "channels_last"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };
@@ -54,7 +54,7 @@ struct ZeroPadding3DConfig {
   std::string data_format = {};  // "channels_last", or "channels_first"
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

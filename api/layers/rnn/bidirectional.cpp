@@ -4,6 +4,7 @@
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/rnn/bidirectional.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/ops/shape/slice.h>
@@ -107,8 +108,9 @@ class BidirectionalNode final : public LayerNode {
     backward.insert(backward.end(), inputs.begin() + static_cast<ptrdiff_t>(half) + 1, inputs.end());
     const Outputs first = forward_(c, Inputs(forward));
     Outputs second = backward_(c, Inputs(backward));
+    second[0] = ops::cast(second[0], compute_dtype());
     if (settings().return_sequences) second[0] = ops::flip(second[0], {1});
-    Outputs outputs = merged(first[0], second[0]);
+    Outputs outputs = merged(ops::cast(first[0], compute_dtype()), second[0]);
     outputs.insert(outputs.end(), first.begin() + 1, first.end());
     outputs.insert(outputs.end(), second.begin() + 1, second.end());
     return outputs;

@@ -64,8 +64,8 @@ class ConvLstmCellNode final : public RecurrentCellNode {
           "bias", {4 * filters},
           config_.unit_forget_bias ? forget_bias(config_.bias_initializer) : config_.bias_initializer,
           {config_.bias_regularizer, config_.bias_constraint});
-    const Tensor image = Tensor::abstract(input.with(0, 1), dtype());
-    const Tensor kernel = Tensor::abstract({rows, columns, input.back(), filters}, dtype());
+    const Tensor image = Tensor::abstract(input.with(0, 1), compute_dtype());
+    const Tensor kernel = Tensor::abstract({rows, columns, input.back(), filters}, compute_dtype());
     state_ = ops::conv2d(image, kernel, {}, input_options()).shape().slice(1, 4);
   }
 
@@ -144,7 +144,7 @@ class ConvLstm2DNode final : public RecurrentNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
-    return ConvLSTM2D(with_settings(config_, name, trainable(), settings));
+    return ConvLSTM2D(with_settings(config_, *this, name, settings));
   }
 
  private:

@@ -27,7 +27,7 @@ class GruNode final : public RecurrentNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
-    return GRU(with_settings(config_, name, trainable(), settings));
+    return GRU(with_settings(config_, *this, name, settings));
   }
 
  private:

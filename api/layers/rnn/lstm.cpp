@@ -28,7 +28,7 @@ class LstmNode final : public RecurrentNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
-    return LSTM(with_settings(config_, name, trainable(), settings));
+    return LSTM(with_settings(config_, *this, name, settings));
   }
 
  private:

@@ -31,7 +31,7 @@ struct LSTMConfig {
   bool zero_output_for_mask = false;
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

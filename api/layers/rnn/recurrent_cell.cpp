@@ -38,6 +38,12 @@ Outputs RecurrentCellNode::call(Call& c, Inputs inputs) const {
   return step(c, x, inputs.subspan(1), begin(c, inputs[1]));
 }
 
+Layer detail::clone_of(const RecurrentCellNode& cell) {
+  Layer clone = cell.clone();
+  clone.set_dtype_policy(cell.dtype_policy());
+  return clone;
+}
+
 const RecurrentCellNode& detail::recurrent_cell(const std::string& owner, const Layer& layer) {
   const auto* cell = layer ? dynamic_cast<const RecurrentCellNode*>(&layer.node()) : nullptr;
   if (!cell)
@@ -106,14 +112,14 @@ std::optional<ops::RecurrentActivation> known(const ActivationArgument& activati
 }  // namespace
 
 std::optional<SequenceActivations> detail::sequence_activations(const ActivationArgument& inner,
-                                                        const ActivationArgument& gates) {
+                                                                const ActivationArgument& gates) {
   const auto of_inner = known(inner), of_gates = known(gates);
   if (!of_inner || !of_gates) return {};
   return SequenceActivations{*of_inner, *of_gates};
 }
 
 ops::RecurrentOptions detail::recurrent_options(const SequenceActivations& activations,
-                                        const CellSequence& sequence) {
+                                                const CellSequence& sequence) {
   return {.activation = activations.inner,
           .recurrent_activation = activations.gates,
           .return_sequences = sequence.return_sequences,

@@ -61,6 +61,9 @@ void visit_cell(FieldVisitor& v, Config& c) {
   v.field("recurrent_dropout", c.recurrent_dropout);
 }
 
+/// cell.clone() with the cell's dtype policy.
+Layer clone_of(const RecurrentCellNode& cell);
+
 /// The cell that `layer` is. Throws InvalidArgumentError, naming `owner`, for any other layer.
 const RecurrentCellNode& recurrent_cell(const std::string& owner, const Layer& layer);
 

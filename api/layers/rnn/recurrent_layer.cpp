@@ -6,10 +6,12 @@
 
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/api/layers/base/fused_activation.h>
+#include <nyala/api/layers/base/layer_autocast.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/time_steps.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/shape/concatenate.h>
@@ -64,13 +66,15 @@ Tensors RecurrentNode::first_states(Call& c, Inputs inputs) const {
     if (inputs.size() != shapes.size() + 1)
       throw InvalidArgumentError("expected sequences and " + std::to_string(shapes.size()) +
                                  " initial state(s), received " + std::to_string(inputs.size()) + " tensors");
-    return Tensors(inputs.begin() + 1, inputs.end());
+    Tensors given(inputs.begin() + 1, inputs.end());
+    for (Tensor& state : given) state = ops::cast(state, cell_node_->compute_dtype());
+    return given;
   }
   Tensors states;
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Shape shape = with_batch(x.shape()[0], shapes[i]);
     if (x.is_abstract()) {
-      states.push_back(Tensor::abstract(shape, dtype(), x.device()));
+      states.push_back(Tensor::abstract(shape, cell_node_->compute_dtype(), x.device()));
     } else if (settings_.stateful) {
       const Tensor all = c[kept_[i]];
       const int64_t rows = c.options().global_rows > 0 ? c.options().global_rows : x.shape()[0];
@@ -79,7 +83,7 @@ Tensors RecurrentNode::first_states(Call& c, Inputs inputs) const {
                          std::to_string(all.shape()[0]) + " rows, received " + std::to_string(rows));
       states.push_back(all.rows(c.options().first_row, x.shape()[0]).clone());
     } else {
-      states.push_back(Tensor::zeros(shape, dtype(), x.device()));
+      states.push_back(Tensor::zeros(shape, cell_node_->compute_dtype(), x.device()));
     }
   }
   return states;
@@ -88,7 +92,7 @@ Tensors RecurrentNode::first_states(Call& c, Inputs inputs) const {
 /// Other replicas hold zeros where this one has its rows: the sum of all is the state of the whole batch.
 void RecurrentNode::keep_states(Call& c, const Tensors& states) const {
   for (size_t i = 0; i < kept_.size(); ++i) {
-    const Tensor state = states[i].detached();
+    const Tensor state = ops::cast(states[i].detached(), kept_[i].dtype());
     if (state.shape() == kept_[i].shape()) {
       c.assign(kept_[i], state);
       continue;
@@ -100,7 +104,9 @@ void RecurrentNode::keep_states(Call& c, const Tensors& states) const {
 }
 
 Outputs RecurrentNode::call(Call& c, Inputs inputs) const {
-  const CellSequence sequence{.x = as_floating(inputs[0], dtype()),
+  // Keras calls the cell as a layer of its own, which may compute in another dtype than this one.
+  const LayerAutocast autocast(c, *cell_node_);
+  const CellSequence sequence{.x = ops::cast(inputs[0], cell_node_->compute_dtype()),
                               .states = first_states(c, inputs),
                               .mask = mask_in_use(inputs),
                               .return_sequences = settings_.return_sequences,
@@ -114,6 +120,7 @@ Outputs RecurrentNode::call(Call& c, Inputs inputs) const {
     if (outputs.empty()) outputs = run_steps(c, sequence);
     if (settings_.stateful) keep_states(c, Tensors(outputs.begin() + 1, outputs.end()));
   }
+  for (Tensor& output : outputs) output = ops::cast(output, compute_dtype());
   if (settings_.activity_regularizer) add_activity_loss(c, settings_.activity_regularizer, outputs[0]);
   if (!settings_.return_state) outputs.resize(1);
   return outputs;
@@ -169,7 +176,7 @@ Outputs RecurrentNode::run_steps(Call& c, const CellSequence& sequence) const {
   }
   if (steps.empty()) {
     outputs = run_abstract(c, {.x = sequence.x.as_abstract(), .states = sequence.states, .mask = {}});
-    outputs[0] = Tensor::zeros(outputs[0].shape(), dtype(), sequence.x.device());
+    outputs[0] = Tensor::zeros(outputs[0].shape(), outputs[0].dtype(), sequence.x.device());
   } else {
     outputs = {settings_.return_sequences ? ops::stack(outputs, 1) : outputs.back()};
   }

@@ -39,13 +39,14 @@ RecurrentSettings settings_of(const Config& config) {
   return settings;
 }
 
-/// A layer's Config with another name and other settings, for RecurrentNode::clone.
+/// The Config of `layer` with another name and other settings, for RecurrentNode::clone.
 template <class Config>
-Config with_settings(Config config, const std::string& name, bool trainable,
+Config with_settings(Config config, const LayerNode& layer, const std::string& name,
                      const RecurrentSettings& settings) {
   copy_fields(config, settings);
   config.name = name;
-  config.trainable = trainable;
+  config.trainable = layer.trainable();
+  config.dtype = layer.dtype_policy().name();
   return config;
 }
 

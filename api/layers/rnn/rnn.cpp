@@ -22,8 +22,8 @@ class RnnNode final : public RecurrentNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
-    RNNConfig config = with_settings(config_, name, trainable(), settings);
-    config.cell = cell().clone();
+    RNNConfig config = with_settings(config_, *this, name, settings);
+    config.cell = clone_of(cell());
     return RNN(config);
   }
 

@@ -1,6 +1,8 @@
 #include <nyala/api/layers/base/config_fields.h>
+#include <nyala/api/layers/base/layer_autocast.h>
 #include <nyala/api/layers/rnn/stacked_rnn_cells.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
@@ -36,7 +38,7 @@ class StackedCellsNode final : public RecurrentCellNode {
   int64_t output_size() const override { return nodes_.back()->output_size(); }
   Layer clone() const override {
     StackedRNNCellsConfig config = config_;
-    for (size_t i = 0; i < nodes_.size(); ++i) config.cells[i] = nodes_[i]->clone();
+    for (size_t i = 0; i < nodes_.size(); ++i) config.cells[i] = clone_of(*nodes_[i]);
     return StackedRNNCells(config);
   }
 
@@ -48,12 +50,17 @@ class StackedCellsNode final : public RecurrentCellNode {
     }
   }
 
-  Tensor project(Call& c, const Tensor& x) const override { return nodes_[0]->project(c, x); }
+  Tensor project(Call& c, const Tensor& x) const override {
+    const LayerAutocast autocast(c, *nodes_[0]);
+    return nodes_[0]->project(c, ops::cast(x, nodes_[0]->compute_dtype()));
+  }
 
   CellPass begin(Call& c, const Tensor& state) const override {
     CellPass pass;
-    for (const RecurrentCellNode* cell : nodes_)
+    for (const RecurrentCellNode* cell : nodes_) {
+      const LayerAutocast autocast(c, *cell);
       pass.inner.push_back(cell->begin(c, like_states_of(*cell, state)));
+    }
     return pass;
   }
 
@@ -62,9 +69,15 @@ class StackedCellsNode final : public RecurrentCellNode {
     Outputs next(1);
     size_t first = 0;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (i > 0) value = ops::squeeze(nodes_[i]->project(c, ops::expand_dims(value, 1)), {1});
+      const LayerAutocast autocast(c, *nodes_[i]);
+      const DType dtype = nodes_[i]->compute_dtype();
+      if (i > 0)
+        value = ops::squeeze(nodes_[i]->project(c, ops::expand_dims(ops::cast(value, dtype), 1)), {1});
       const size_t count = nodes_[i]->state_sizes().size();
-      const Outputs out = nodes_[i]->step(c, value, states.subspan(first, count), pass.inner[i]);
+      Tensors own(states.begin() + static_cast<ptrdiff_t>(first),
+                  states.begin() + static_cast<ptrdiff_t>(first + count));
+      for (Tensor& state : own) state = ops::cast(state, dtype);
+      const Outputs out = nodes_[i]->step(c, value, own, pass.inner[i]);
       value = out[0];
       next.insert(next.end(), out.begin() + 1, out.end());
       first += count;
@@ -85,8 +98,9 @@ class StackedCellsNode final : public RecurrentCellNode {
   /// A tensor of the shape of a cell's first state; only its shape matters.
   static Tensor like_states_of(const RecurrentCellNode& cell, const Tensor& state) {
     const Shape shape{state.shape()[0], cell.state_sizes().front()};
-    if (state.is_abstract()) return Tensor::abstract(shape, state.dtype(), state.device());
-    return Tensor::empty(shape, state.dtype(), state.device());
+    const DType dtype = cell.compute_dtype();
+    if (state.is_abstract()) return Tensor::abstract(shape, dtype, state.device());
+    return Tensor::empty(shape, dtype, state.device());
   }
 
   StackedRNNCellsConfig config_;

@@ -11,7 +11,7 @@ struct StackedRNNCellsConfig {
   std::vector<Layer> cells = {};
   std::string name = {};
   bool trainable = true;
-  std::string dtype = "float32";
+  std::string dtype = {};
 
   void fields(FieldVisitor& v);
 };

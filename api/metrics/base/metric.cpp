@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nyala/api/base/at_least_float32.h>
 #include <nyala/api/base/registry.h>
 #include <nyala/api/metrics/base/mean_metric.h>
 #include <nyala/api/metrics/base/metric.h>
@@ -88,7 +89,8 @@ void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tens
       sums_->node([&] { return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_; });
   const bool weights_are_second = y_pred.defined() && !sample_weight.defined() &&
                                   dynamic_cast<const metrics::ValuesMetric*>(node.get()) != nullptr;
-  sums_->update(*node, y_true.detached(), weights_are_second ? Tensor() : y_pred.detached(),
+  sums_->update(*node, at_least_float32(y_true.detached()),
+                weights_are_second ? Tensor() : at_least_float32(y_pred.detached()),
                 weights_are_second ? y_pred.detached() : sample_weight.detached());
 }
 

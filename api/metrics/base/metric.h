@@ -66,9 +66,9 @@ struct FunctionMetricConfig {
 };
 
 /// A handle on a metric: a name ("accuracy", "mae"), an object, a loss, or a function of (y_true, y_pred)
-/// whose mean is taken: unlike a loss it sees y_true and y_pred in their own dtypes (as in Keras), and a
-/// scalar counts by the rows that the function saw, or by their weights. Also usable alone: update_state,
-/// result, reset_state (as Keras' metrics).
+/// whose mean is taken: unlike a loss it sees y_true and y_pred in their own dtypes (as in Keras; floats of
+/// 16 bits as float32), and a scalar counts by the rows that the function saw, or by their weights. Also
+/// usable alone: update_state, result, reset_state (as Keras' metrics).
 class Metric {
  public:
   using Function = LossFunction;

@@ -26,6 +26,9 @@ struct CompileConfig {
   int64_t steps_per_execution = 1;
   /// Taken for programs that come from Keras and ignored, which the log says once: there is no compiler here.
   bool jit_compile = false;
+  /// Wraps the optimizer in a LossScaleOptimizer, unless it is one, where the model's dtype policy is
+  /// mixed_float16.
+  bool auto_scale_loss = true;
   /// Not in Keras: keep no outputs of BatchNormalization for the backward pass, but compute them again there
   /// from the inputs, which are kept anyway. The same numbers for less memory and some more time.
   bool recompute_batch_normalization = false;

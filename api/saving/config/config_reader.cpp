@@ -160,14 +160,24 @@ Shape shape_of(const Json& json, const std::string& where) {
   return shape;
 }
 
+namespace {
+
+/// Keras' names of the class that a policy is, of Keras 2 those of 2.3 and before, too.
+bool is_policy_class(const std::string& name) {
+  return name == "DTypePolicy" || name == "FloatDTypePolicy" || name == "Policy" || name == "PolicyV1";
+}
+
+}  // namespace
+
 std::string policy_of(const Json& config, const std::string& where) {
-  if (!config.is_object() || !config.contains("dtype") || config["dtype"].is_null()) return "float32";
+  if (!config.is_object() || !config.contains("dtype") || config["dtype"].is_null()) return "";
   const Json& dtype = config["dtype"];
   if (dtype.is_string()) return dtype.get<std::string>();
   if (const Json* const name = dtype.is_object() ? dtype.find("class_name") : nullptr;
-      name && name->is_string() && name->as_string().starts_with("Quantized"))
-    throw FileFormatError(where + ", 'dtype': quantized layers are not built yet, found a " +
-                          printable(name->as_string()));
+      name && name->is_string() && !is_policy_class(name->as_string()))
+    throw FileFormatError(where + ", 'dtype': " +
+                          (name->as_string() == "DTypePolicyMap" ? "maps of policies" : "quantized layers") +
+                          " are not built yet, found a " + printable(name->as_string()));
   const Json& policy = member_of(dtype, "config", where + ", 'dtype'");
   const Json& name = policy.is_object() && policy.contains("name") ? policy["name"] : policy;
   if (name.is_string()) return name.get<std::string>();

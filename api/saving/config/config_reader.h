@@ -45,7 +45,7 @@ void warn_of_unknown_options(const LoadScope& scope, const std::string& name);
 const Json& member_of(const Json& json, const std::string& key, const std::string& where);
 /// Sizes and nulls, which become None.
 Shape shape_of(const Json& json, const std::string& where);
-/// The dtype of a layer's or object's config: a name or a policy; "float32" where there is none.
+/// The dtype of a layer's or object's config: a name or a policy; empty where there is none.
 std::string policy_of(const Json& config, const std::string& where);
 
 /// Sets the fields of a Config from what Keras' get_config() gave; absent ones keep their defaults. Null is a

@@ -45,8 +45,7 @@ struct History {
 History history_of(const Json& json, const std::string& where) {
   if (!json.is_array() || json.size() < 3 || !json[0].is_string() || !integer_in(json[1]) ||
       !integer_in(json[2]))
-    throw FileFormatError(where + ": expected [layer, node, tensor], found " +
-                          quoted_json(json));
+    throw FileFormatError(where + ": expected [layer, node, tensor], found " + quoted_json(json));
   return {json[0].get<std::string>(), json[1].get<int64_t>(), json[2].get<int64_t>()};
 }
 
@@ -99,10 +98,23 @@ class GraphReader {
     Model made(model);
     dynamic_cast<FunctionalNode&>(made.model_node()).set_nesting(std::move(nesting));
     if (!trainable) freeze_model_alone(made);
+    if (const auto policy = common_policy(made.layers())) made.set_dtype_policy(*policy);
     return made;
   }
 
  private:
+  /// Files do not say the policy of such a model, which is the one that was set when it and its layers were
+  /// made: what its layers have, if they agree.
+  static std::optional<DTypePolicy> common_policy(const std::vector<Layer>& layers) {
+    std::optional<DTypePolicy> common;
+    for (const Layer& layer : layers) {
+      if (is_input_layer(layer.node())) continue;
+      if (common && *common != layer.dtype_policy()) return {};
+      common = layer.dtype_policy();
+    }
+    return common;
+  }
+
   struct Entry {
     std::string name;
     Layer layer;           // empty for an op
@@ -288,8 +300,7 @@ class GraphReader {
     if (!value || value->is_null()) return {};
     if (!value->is_boolean())
       throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with " +
-                            in_quotes(name) + ": expected true, false or null, found " +
-                            quoted_json(*value));
+                            in_quotes(name) + ": expected true, false or null, found " + quoted_json(*value));
     return value->get<bool>();
   }
 

@@ -11,7 +11,6 @@
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/save_notes.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/files/base/file_errors.h>
 #include <nyala/files/json/json_integer.h>
@@ -39,8 +38,9 @@ Json input_layer_json(const LayerNode& node) {
 }
 
 Json base_config(const LayerNode& node) {
-  return {
-      {"name", node.name()}, {"trainable", node.trainable()}, {"dtype", std::string(name_of(node.dtype()))}};
+  return {{"name", node.name()},
+          {"trainable", node.trainable()},
+          {"dtype", envelope("keras", "DTypePolicy", {{"name", node.dtype_policy().name()}})}};
 }
 
 /// As Keras, one that was built for data is written with the Input that it was given then.
@@ -74,9 +74,11 @@ Json own_config(LayerNode& node, Json& beside) {
   node.fields(fields);
   Json config = base_config(node);
   for (const auto& [key, value] : fields.config.items()) config[key] = value;
-  // Keras' constructors of these take no such argument.
-  if (node.class_name().starts_with("SpatialDropout") || node.class_name() == "Discretization")
+  // Keras' constructors of these take no such argument, and write a name for their dtype.
+  if (node.class_name().starts_with("SpatialDropout") || node.class_name() == "Discretization") {
     config.erase("trainable");
+    config["dtype"] = node.dtype_policy().name();
+  }
   beside = std::move(fields.own);
   return config;
 }
@@ -146,18 +148,21 @@ Json json_of(const Layer& layer) {
   return json;
 }
 
-/// Policies that only say how to compute are read as what their variables are.
-std::string variable_dtype(const std::string& policy, const std::string& where, LoadScope& scope) {
-  if (!policy.starts_with("mixed_")) return policy;
-  if (scope.named_policies.insert(policy).second)
-    log(LogChannel::warning, where + ": the dtype policy " + in_quotes(policy) +
-                                 " is read as float32, the dtype of its weights: layers compute in float32, "
-                                 "with more digits than the policy asks for, and are saved as float32");
-  return "float32";
+/// The policy of a config, and "" where it names none. Keras 2 had "_infer" for a layer that takes the dtype
+/// of its first input.
+std::string known_policy(const Json& config, const std::string& where) {
+  const std::string name = policy_of(config, where);
+  if (name.empty() || name == "_infer") return "";
+  try {
+    return DTypePolicy(name).name();
+  } catch (const InvalidArgumentError& error) {
+    throw FileFormatError(where + ", 'dtype': " + error.what());
+  }
 }
 
 LayerOptions options_of(const Json& config, const std::string& where, LoadScope& scope) {
-  LayerOptions options{"", true, variable_dtype(policy_of(config, where), where, scope)};
+  LayerOptions options{"", true,
+                       scope.dtype_policy ? scope.dtype_policy->name() : known_policy(config, where)};
   ConfigReader reader(config, where, scope);
   reader.field("name", options.name);
   reader.field("trainable", options.trainable);
@@ -230,9 +235,9 @@ Layer input_from(const Json& config, const std::string& where, LoadScope& scope)
       throw FileFormatError(where + ": " + unsupported + " inputs are not built yet");
   is_on("optional", config, where, scope);
   input.shape = shape;
-  const LayerOptions options = options_of(config, where, scope);
-  input.dtype = options.dtype;
-  input.name = options.name;
+  const std::string dtype = policy_of(config, where);
+  if (!dtype.empty()) input.dtype = dtype.starts_with("mixed_") ? "float32" : dtype;
+  ConfigReader(config, where, scope).field("name", input.name);
   return Input(input);
 }
 
@@ -248,6 +253,7 @@ Layer sequential_from(const Json& config, const std::string& where, LoadScope& s
   if (!entries.is_array()) throw FileFormatError(where + ", 'layers': expected a list");
   const LayerOptions options = options_of(config, where, scope);
   const Sequential model(std::vector<Layer>{}, {.name = options.name});
+  if (!options.dtype.empty()) model.set_dtype_policy(options.dtype);
   for (const Json& entry : entries) model.add(layer_from_json(entry, where, scope));
   if (!model.built() && config.contains("build_input_shape") && config["build_input_shape"].is_array())
     model.build(shape_of(config["build_input_shape"], where + ", 'build_input_shape'").with(0, None));

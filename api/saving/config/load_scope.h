@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <nyala/api/base/dtype_policy.h>
 #include <nyala/api/saving/config/custom_object.h>
 
 namespace nyala {
@@ -18,8 +19,8 @@ struct LoadScope {
   /// Layers that the file uses in several places, by Keras' shared_object_id.
   std::map<int64_t, Layer> shared = {};
   int depth = 0;  // of layers in layers
-  /// The dtype policies that have been warned of.
-  std::set<std::string> named_policies = {};
+  /// Of all layers, whatever the text says of them.
+  std::optional<DTypePolicy> dtype_policy = {};
 };
 
 }  // namespace nyala

@@ -64,28 +64,26 @@ TEST(LegacyConfig, SparseOutputsAreRefused) {
     }
 }
 
-/// One line for a file, however many layers have the policy.
-TEST(LegacyConfig, MixedPoliciesAreReadAsFloat32) {
-  std::vector<std::string> lines;
-  set_log_sink([&](LogChannel channel, std::string_view text) {
-    if (channel == LogChannel::warning) lines.emplace_back(text);
-  });
-  const Json policy = {{"module", "keras"},
-                       {"class_name", "DTypePolicy"},
-                       {"config", {{"name", "mixed_bfloat16"}}},
-                       {"registered_name", nullptr}};
+/// Keras 2 has a policy as a class of the package of that time, or as a name.
+TEST(LegacyConfig, MixedPoliciesAreThoseOfLayers) {
+  const Json policies = {
+      "mixed_bfloat16",
+      {{"class_name", "Policy"}, {"config", {{"name", "mixed_bfloat16"}}}},
+      {{"class_name", "PolicyV1"}, {"config", {{"name", "float32"}, {"loss_scale", nullptr}}}},
+      {{"class_name", "Policy"}, {"config", {{"name", "_infer"}}}}};
   Json layers = Json::array();
-  for (const char* name : {"one", "two"})
+  for (size_t i = 0; i < policies.size(); ++i)
     layers.push_back(
-        {{"class_name", "Dense"}, {"config", {{"name", name}, {"units", 2}, {"dtype", policy}}}});
+        {{"class_name", "Dense"},
+         {"config", {{"name", "dense_" + std::to_string(i)}, {"units", 2}, {"dtype", policies[i]}}}});
   layers[0]["config"]["batch_input_shape"] = {nullptr, 3};
   LoadScope scope;
   const Json model = {{"class_name", "Sequential"}, {"config", {{"name", "mixed"}, {"layers", layers}}}};
   const Layer loaded = layer_from_json(upgrade_model_config(model, "2.9.0", "file"), "file", scope);
-  set_log_sink({});
-  ASSERT_EQ(lines.size(), 1u);
-  EXPECT_NE(lines[0].find("'mixed_bfloat16' is read as float32"), std::string::npos) << lines[0];
-  EXPECT_EQ(loaded(Tensor::zeros({1, 3})).dtype(), DType::float32);
+  std::vector<std::string> names;
+  for (const auto& [attribute, layer] : loaded.node().sublayers())
+    names.push_back(layer.dtype_policy().name());
+  EXPECT_EQ(names, (std::vector<std::string>{"mixed_bfloat16", "mixed_bfloat16", "float32", "float32"}));
 }
 
 /// In Keras 2 the call of a model with a dictionary is one of lists.

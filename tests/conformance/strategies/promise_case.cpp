@@ -54,10 +54,18 @@ const PromiseCase& promise_case(const std::string& name) {
 }
 
 Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DType dtype) {
+  return outcome_of(training, strategy, DTypePolicy(dtype));
+}
+
+std::string input_dtype(const std::string& name) {
+  return std::string(name_of(DTypePolicy(name).variable_dtype()));
+}
+
+Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DTypePolicy policy) {
   clear_session();
   set_random_seed(20261);
-  const CaseData data = training.data(dtype);
-  const Model model = strategy.scope([&] { return training.make(std::string(name_of(dtype))); });
+  const CaseData data = training.data(policy.variable_dtype());
+  const Model model = strategy.scope([&] { return training.make(policy.name()); });
   const Tensors before = model.get_weights();
   const History history = model.fit(data.x, data.y, data.fit);
   Outcome outcome;

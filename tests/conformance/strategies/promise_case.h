@@ -20,7 +20,8 @@ struct CaseData {
 /// A training that has to give the same numbers under every strategy.
 struct PromiseCase {
   std::string name;
-  /// Makes and compiles the model; `dtype` is that of all layers.
+  /// Makes and compiles the model; `dtype` is the policy of all layers, and input_dtype() of it that of
+  /// inputs.
   std::function<Model(const std::string& dtype)> make;
   std::function<CaseData(DType dtype)> data;
 };
@@ -33,7 +34,11 @@ using Outcome = std::map<std::string, std::vector<double>>;
 
 /// Trains the case under `strategy` from a fixed seed, then evaluates and predicts. Fails the test if the
 /// replicas' copies of a variable differ in a bit.
+Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DTypePolicy policy);
 Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DType dtype);
+
+/// The dtype of data for layers of the policy `name`: that of their weights.
+std::string input_dtype(const std::string& name);
 
 /// Normally distributed numbers that depend on `key` alone.
 Tensor random_numbers(uint64_t key, const Shape& shape, DType dtype);

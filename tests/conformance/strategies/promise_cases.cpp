@@ -69,7 +69,7 @@ Sequential mlp(const std::string& dtype, const std::vector<Layer>& between = {},
   first.units = 8;
   first.activation = "tanh";
   first.dtype = dtype;
-  std::vector<Layer> layers = {Input({kFeatures}, {.dtype = dtype}), Dense(first)};
+  std::vector<Layer> layers = {Input({kFeatures}, {.dtype = input_dtype(dtype)}), Dense(first)};
   layers.insert(layers.end(), between.begin(), between.end());
   layers.push_back(Dense(5, {.activation = "sigmoid", .dtype = dtype}));
   layers.push_back(Dense(kClasses, {.dtype = dtype}));
@@ -223,7 +223,7 @@ Layer penalty_layer(const std::string& dtype) {
 /// Metrics that are no means.
 PromiseCase binary() {
   const auto make = [](const std::string& dtype) {
-    const Sequential net({Input({kFeatures}, {.dtype = dtype}),
+    const Sequential net({Input({kFeatures}, {.dtype = input_dtype(dtype)}),
                           Dense(5, {.activation = "tanh", .dtype = dtype}),
                           Dense(1, {.activation = "sigmoid", .dtype = dtype})});
     net.compile({.optimizer = adam(),
@@ -254,7 +254,7 @@ PromiseCase with_layers(const std::string& name, std::function<Optimizer()> opti
 }
 
 Model convolutional(const std::string& dtype, double dropout) {
-  std::vector<Layer> layers = {Input({6, 6, 2}, {.dtype = dtype}),
+  std::vector<Layer> layers = {Input({6, 6, 2}, {.dtype = input_dtype(dtype)}),
                                Conv2D(4, 3, {.padding = "same", .use_bias = false, .dtype = dtype}),
                                BatchNormalization({.momentum = 0.8, .dtype = dtype}),
                                Activation("tanh", {.dtype = dtype}), MaxPooling2D(2, {.dtype = dtype})};
@@ -314,8 +314,8 @@ std::vector<PromiseCase> layer_cases() {
 }
 
 Model two_outputs(const std::string& dtype) {
-  const Tensor left = Input({4}, {.dtype = dtype, .name = "left"}),
-               right = Input({3}, {.dtype = dtype, .name = "right"});
+  const Tensor left = Input({4}, {.dtype = input_dtype(dtype), .name = "left"}),
+               right = Input({3}, {.dtype = input_dtype(dtype), .name = "right"});
   const Dense shared(4, {.activation = "tanh", .dtype = dtype});
   const Tensor a = shared(left);
   const Tensor b = shared(Dense(4, {.dtype = dtype})(right));
@@ -340,12 +340,12 @@ CaseData two_output_data(DType dtype) {
 /// The network of the examples, smaller, with the fast kernels of large layers and images as bytes.
 PromiseCase lenet() {
   const auto make = [](const std::string& dtype) {
-    const Sequential net({Input({16, 16, 1}, {.dtype = dtype}), Rescaling(1 / 255.0, {.dtype = dtype}),
-                          Conv2D(20, 3, {.activation = "relu", .dtype = dtype}),
-                          AveragePooling2D(2, {.dtype = dtype}),
-                          Conv2D(50, 5, {.activation = "relu", .dtype = dtype}),
-                          AveragePooling2D(2, {.dtype = dtype}), Flatten({.dtype = dtype}),
-                          Dense(128, {.activation = "relu", .dtype = dtype}), Dense(10, {.dtype = dtype})});
+    const Sequential net(
+        {Input({16, 16, 1}, {.dtype = input_dtype(dtype)}), Rescaling(1 / 255.0, {.dtype = dtype}),
+         Conv2D(20, 3, {.activation = "relu", .dtype = dtype}), AveragePooling2D(2, {.dtype = dtype}),
+         Conv2D(50, 5, {.activation = "relu", .dtype = dtype}), AveragePooling2D(2, {.dtype = dtype}),
+         Flatten({.dtype = dtype}), Dense(128, {.activation = "relu", .dtype = dtype}),
+         Dense(10, {.dtype = dtype})});
     net.compile(compiled(momentum()));
     return net;
   };

@@ -59,7 +59,7 @@ PromiseCase tagged() {
 PromiseCase stateful() {
   const auto make = [](const std::string& dtype) {
     return compiled(
-        Sequential({Input({kSteps, 2}, {.batch_size = 6, .dtype = dtype}),
+        Sequential({Input({kSteps, 2}, {.batch_size = 6, .dtype = input_dtype(dtype)}),
                     LSTM(4, {.stateful = true, .dtype = dtype}), Dense(kClasses, {.dtype = dtype})}));
   };
   const auto data = [](DType dtype) {
