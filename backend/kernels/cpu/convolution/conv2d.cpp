@@ -15,9 +15,11 @@ bool is_one_of(const OpDef* op, const OpDef& image, const OpDef& volume) {
 onednn::ConvolutionProblem problem_of(const KernelCall& call) {
   onednn::ConvolutionProblem problem;
   problem.geometry = ops::detail::convolution_geometry(call);
+  problem.dtypes = {call.input(0).dtype(), call.input(1).dtype(), call.output(0).dtype()};
   if (is_one_of(call.op, ops::kConv2D, ops::kConv3D) || call.op == &ops::kConv2DOnto) {
     problem.adds = call.op == &ops::kConv2DOnto;
     problem.bias = call.inputs.size() > 2;
+    if (problem.bias) problem.dtypes.bias = call.input(2).dtype();
     problem.activation = ops::detail::convolution_activation(call);
   } else {
     problem.pass = is_one_of(call.op, ops::kConv2DBackwardInput, ops::kConv3DBackwardInput)
@@ -28,7 +30,6 @@ onednn::ConvolutionProblem problem_of(const KernelCall& call) {
 }
 
 const char* unsupported_reason(const KernelCall& call) {
-  if (call.output(0).dtype() != DType::float32) return "float32 only";
   return onednn::unsupported_reason(problem_of(call));
 }
 
@@ -42,7 +43,7 @@ void run(const KernelCall& call) {
 }  // namespace
 
 void register_conv2d(KernelTable& table) {
-  const Kernel kernel{"onednn", unsupported_reason, workspace, run};
+  const Kernel kernel{"onednn", unsupported_reason, workspace, run, true};
   for (const OpDef* op :
        {&ops::kConv2D, &ops::kConv2DOnto, &ops::kConv2DBackwardInput, &ops::kConv2DBackwardKernel,
         &ops::kConv3D, &ops::kConv3DBackwardInput, &ops::kConv3DBackwardKernel})

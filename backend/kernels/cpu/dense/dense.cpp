@@ -11,7 +11,7 @@ namespace {
 
 int64_t rows_of(const Tensor& tensor) { return tensor.num_elements() / tensor.shape().back(); }
 
-onednn::MatmulProblem problem_of(const KernelCall& call) {
+onednn::MatmulProblem sizes_of(const KernelCall& call) {
   const Tensor& a = call.input(0);
   const Tensor& b = call.input(1);
   if (call.op == &ops::kDense)
@@ -25,8 +25,15 @@ onednn::MatmulProblem problem_of(const KernelCall& call) {
   return {.rows = a.shape().back(), .inner = rows_of(a), .columns = b.shape().back(), .transpose_a = true};
 }
 
+onednn::MatmulProblem problem_of(const KernelCall& call) {
+  onednn::MatmulProblem problem = sizes_of(call);
+  problem.dtypes = {call.input(0).dtype(), call.input(1).dtype(), call.output(0).dtype()};
+  if (problem.bias) problem.dtypes.bias = call.input(2).dtype();
+  problem.packs_b = problem.dtypes.values == DType::bfloat16 && call.op != &ops::kDenseBackwardKernel;
+  return problem;
+}
+
 const char* unsupported_reason(const KernelCall& call) {
-  if (call.output(0).dtype() != DType::float32) return "float32 only";
   return onednn::unsupported_reason(problem_of(call));
 }
 
@@ -40,7 +47,7 @@ void run(const KernelCall& call) {
 }  // namespace
 
 void register_dense(KernelTable& table) {
-  const Kernel kernel{"onednn", unsupported_reason, workspace, run};
+  const Kernel kernel{"onednn", unsupported_reason, workspace, run, true};
   for (const OpDef* op : {&ops::kDense, &ops::kDenseBackwardInput, &ops::kDenseBackwardKernel})
     table.add(*op, DeviceKind::cpu, kernel);
 }

@@ -20,11 +20,11 @@ onednn::MatmulProblem problem_of(const KernelCall& call) {
           .inner = g.inner,
           .columns = g.columns,
           .transpose_a = d.transpose_a,
-          .transpose_b = d.transpose_b};
+          .transpose_b = d.transpose_b,
+          .dtypes = {call.input(0).dtype(), call.input(1).dtype(), call.output(0).dtype()}};
 }
 
 const char* unsupported_reason(const KernelCall& call) {
-  if (call.output(0).dtype() != DType::float32) return "float32 only";
   return onednn::unsupported_reason(problem_of(call));
 }
 
@@ -32,7 +32,7 @@ size_t workspace(const KernelCall& call) { return onednn::workspace(problem_of(c
 
 /// Matrix `index` of a batch.
 Tensor matrix(const Tensor& batch, int64_t index, int64_t rows, int64_t columns) {
-  const size_t bytes = static_cast<size_t>(index * rows * columns) * sizeof(float);
+  const size_t bytes = static_cast<size_t>(index * rows * columns) * size_of(batch.dtype());
   return Tensor::view_of(batch.storage(), batch.storage_offset() + bytes, {rows, columns}, batch.dtype());
 }
 
@@ -53,7 +53,7 @@ void run(const KernelCall& call) {
 }  // namespace
 
 void register_matmul(KernelTable& table) {
-  table.add(ops::kMatmul, DeviceKind::cpu, {"onednn", unsupported_reason, workspace, run});
+  table.add(ops::kMatmul, DeviceKind::cpu, {"onednn", unsupported_reason, workspace, run, true});
 }
 
 }  // namespace nyala

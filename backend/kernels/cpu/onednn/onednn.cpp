@@ -66,7 +66,13 @@ dnnl::stream& thread_stream() {
   return of_threads->get().stream;
 }
 
-memory::desc dense_desc(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
+memory::data_type type_of(DType dtype) {
+  return dtype == DType::bfloat16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+memory::desc dense_desc(const memory::dims& dims, Tag tag, DType dtype) {
+  return {dims, type_of(dtype), tag};
+}
 
 /// What is needed to run one problem: the primitive, the layouts it wants, the reorder into or out of the
 /// layout of the kernel.
@@ -160,38 +166,61 @@ void finish(Plan& plan, const PrimitiveDesc& desc) {
     plan.unsupported_reason = "oneDNN has only its plain loops for this";
 }
 
+void plan_repacking(Plan& plan) {
+  const memory::desc& packed = plan.packed_output ? plan.output_desc : plan.descs[1];
+  if (packed == plan.plain_desc) {
+    plan.packed_output = false;
+    plan.packed_input = -1;
+    return;
+  }
+  plan.packed_bytes = (packed.get_size() + 63) / 64 * 64;
+  const auto desc = plan.packed_output
+                        ? dnnl::reorder::primitive_desc(cpu_engine(), packed, cpu_engine(), plan.plain_desc)
+                        : dnnl::reorder::primitive_desc(cpu_engine(), plan.plain_desc, cpu_engine(), packed);
+  plan.repack = dnnl::reorder(desc);
+  ++g_primitives_created;
+}
+
 Plan plan_of(const MatmulProblem& p) {
   Plan plan;
   const Tag plain = Tag::ab, transposed = Tag::ba;
-  const memory::desc a = dense_desc({p.rows, p.inner}, p.transpose_a ? transposed : plain);
-  const memory::desc b = dense_desc({p.inner, p.columns}, p.transpose_b ? transposed : plain);
-  const memory::desc c = dense_desc({p.rows, p.columns}, plain);
-  const memory::desc bias = p.bias ? dense_desc({1, p.columns}, plain) : memory::desc();
+  const Dtypes& dtypes = p.dtypes;
+  const memory::desc a = dense_desc({p.rows, p.inner}, p.transpose_a ? transposed : plain, dtypes.values);
+  const memory::dims size_b{p.inner, p.columns};
+  plan.plain_desc = dense_desc(size_b, p.transpose_b ? transposed : plain, dtypes.weights);
+  const memory::desc b = p.packs_b ? dense_desc(size_b, Tag::any, dtypes.values) : plan.plain_desc;
+  const memory::desc c = dense_desc({p.rows, p.columns}, plain, dtypes.output);
+  const memory::desc bias = p.bias ? dense_desc({1, p.columns}, plain, dtypes.bias) : memory::desc();
   const auto attributes = attributes_for(p.activation);
   const auto desc = p.bias ? describe<dnnl::matmul>(attributes, a, b, bias, c)
                            : describe<dnnl::matmul>(attributes, a, b, c);
   finish(plan, desc);
   plan.primitive = dnnl::matmul(desc);
   plan.arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
-  plan.descs = {a, b};
+  plan.descs = {a, desc.weights_desc()};
   if (p.bias) plan.arguments.push_back(DNNL_ARG_BIAS), plan.descs.push_back(bias);
   plan.output_desc = c;
+  if (p.packs_b) {
+    plan.packed_input = 1;
+    plan_repacking(plan);
+  }
   return plan;
 }
 
 struct ConvolutionDescs {
-  memory::desc x, y, kernel, bias, plain_kernel;
+  memory::desc x, y, kernel, kernel_gradient, bias, plain_kernel;
   memory::dims strides, dilation, pads_before, pads_after;
 
   explicit ConvolutionDescs(const ConvolutionProblem& p) {
     const ops::ConvolutionGeometry& g = p.geometry;
     const bool volume = g.depth > 1 || g.kernel_depth > 1 || g.out_depth > 1 || g.pad_front != 0;
     const Tag tag = volume ? Tag::ndhwc : Tag::nhwc;
-    x = dense_desc(with_depth(volume, {g.batch, g.channels}, g.depth, {g.height, g.width}), tag);
+    const DType values = p.dtypes.values;
+    x = dense_desc(with_depth(volume, {g.batch, g.channels}, g.depth, {g.height, g.width}), tag, values);
     y = dense_desc(with_depth(volume, {g.batch, g.out_channels}, g.out_depth, {g.out_height, g.out_width}),
-                   tag);
-    describe_kernel(g, volume);
-    if (p.bias) bias = dense_desc({g.out_channels}, Tag::a);
+                   tag, values);
+    describe_kernel(p, volume);
+    if (p.bias) bias = dense_desc({g.out_channels}, Tag::a, p.dtypes.bias);
     strides = with_depth(volume, {}, g.depth_stride, {g.strides[0], g.strides[1]});
     dilation = with_depth(volume, {}, g.depth_dilation - 1, {g.dilation[0] - 1, g.dilation[1] - 1});
     pads_before = with_depth(volume, {}, g.pad_front, {g.pad_top, g.pad_left});
@@ -203,7 +232,10 @@ struct ConvolutionDescs {
          after(g.out_width, g.strides[1], (g.kernel_width - 1) * g.dilation[1] + 1, g.width + g.pad_left)});
   }
 
-  void describe_kernel(const ops::ConvolutionGeometry& g, bool volume) {
+  /// Its gradient lies outside as it comes out.
+  void describe_kernel(const ConvolutionProblem& p, bool volume) {
+    const ops::ConvolutionGeometry& g = p.geometry;
+    const bool is_gradient = p.pass == ConvolutionPass::backward_kernel;
     const int64_t row = g.in_per_group * g.out_channels;
     memory::dims sizes = with_depth(volume, {g.out_per_group, g.in_per_group}, g.kernel_depth,
                                     {g.kernel_height, g.kernel_width});
@@ -213,8 +245,9 @@ struct ConvolutionDescs {
       sizes.insert(sizes.begin(), g.groups);
       steps.insert(steps.begin(), g.out_per_group);
     }
-    plain_kernel = memory::desc(sizes, memory::data_type::f32, steps);
-    kernel = dense_desc(sizes, Tag::any);
+    plain_kernel = memory::desc(sizes, type_of(is_gradient ? p.dtypes.output : p.dtypes.weights), steps);
+    kernel = dense_desc(sizes, Tag::any, p.dtypes.values);
+    kernel_gradient = dense_desc(sizes, Tag::any, p.dtypes.output);
   }
 
   /// `front`, then `depth` for a volume, then rows and columns.
@@ -278,8 +311,8 @@ bool overruns_its_scratchpad(const ConvolutionProblem& p, const std::string& imp
 void plan_backward_kernel(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
   const auto hint = forward_desc(d, p);  // next_impl() reads it, too
   auto desc = describe_backward<dnnl::convolution_backward_weights>(
-      attributes_for(ops::Activation::linear), hint, dnnl::algorithm::convolution_direct, d.x, d.kernel, d.y,
-      d.strides, d.dilation, d.pads_before, d.pads_after);
+      attributes_for(ops::Activation::linear), hint, dnnl::algorithm::convolution_direct, d.x,
+      d.kernel_gradient, d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
   while (overruns_its_scratchpad(p, desc.impl_info_str()))
     if (!desc.next_impl()) throw dnnl::error(dnnl_unimplemented, "oneDNN has no sound implementation");
   finish(plan, desc);
@@ -289,21 +322,6 @@ void plan_backward_kernel(Plan& plan, const ConvolutionDescs& d, const Convoluti
   plan.output_argument = DNNL_ARG_DIFF_WEIGHTS;
   plan.output_desc = desc.diff_weights_desc();
   plan.packed_output = true;
-}
-
-void plan_repacking(Plan& plan) {
-  const memory::desc& packed = plan.packed_output ? plan.output_desc : plan.descs[1];
-  if (packed == plan.plain_desc) {
-    plan.packed_output = false;
-    plan.packed_input = -1;
-    return;
-  }
-  plan.packed_bytes = (packed.get_size() + 63) / 64 * 64;
-  const auto desc = plan.packed_output
-                        ? dnnl::reorder::primitive_desc(cpu_engine(), packed, cpu_engine(), plan.plain_desc)
-                        : dnnl::reorder::primitive_desc(cpu_engine(), plan.plain_desc, cpu_engine(), packed);
-  plan.repack = dnnl::reorder(desc);
-  ++g_primitives_created;
 }
 
 Plan plan_of(const ConvolutionProblem& p) {
@@ -452,7 +470,7 @@ class Compiled {
 
 /// A problem as plain numbers; equal problems have equal keys.
 struct Key {
-  std::array<int64_t, 27> numbers{};
+  std::array<int64_t, 28> numbers{};
   bool operator==(const Key&) const = default;
 };
 
@@ -480,9 +498,16 @@ int threads_for(const ConvolutionProblem& p) {
   return threads_for(pixels * taps * g.in_per_group * g.out_channels);
 }
 
+int64_t number_of(const Dtypes& dtypes) {
+  int64_t number = 0;
+  for (const DType dtype : {dtypes.values, dtypes.weights, dtypes.output, dtypes.bias})
+    number = number * 16 + static_cast<int64_t>(dtype.index());
+  return number;
+}
+
 Key key_of(const MatmulProblem& p) {
   return {{1, threads_for(p), p.rows, p.inner, p.columns, p.transpose_a, p.transpose_b, p.bias,
-           static_cast<int64_t>(p.activation)}};
+           static_cast<int64_t>(p.activation), p.packs_b, number_of(p.dtypes)}};
 }
 
 Key key_of(const ConvolutionProblem& p) {
@@ -513,7 +538,8 @@ Key key_of(const ConvolutionProblem& p) {
            g.depth_stride,
            g.depth_dilation,
            g.pad_front,
-           p.adds}};
+           p.adds,
+           number_of(p.dtypes)}};
 }
 
 /// oneDNN sizes its teams, also while it builds a primitive, by the calling thread's OpenMP setting.
@@ -629,14 +655,41 @@ class Cache {
   std::unordered_map<Key, Entry, KeyHash> entries_;
 };
 
+const char* unsupported_dtypes(const Dtypes& d) {
+  const auto is_taken = [](DType dtype) { return dtype == DType::float32 || dtype == DType::bfloat16; };
+  if (!is_taken(d.values) || !is_taken(d.weights) || !is_taken(d.output) || !is_taken(d.bias))
+    return "float32 and bfloat16 only";
+  if (d.values == DType::bfloat16)
+    return has_fast_bfloat16() ? nullptr : "oneDNN is slow in bfloat16 on this CPU";
+  const bool all_wide = d.weights == d.values && d.output == d.values && d.bias == d.values;
+  return all_wide ? nullptr : "bfloat16 beside float32 values";
+}
+
+const char* unsupported_dtypes(const MatmulProblem& p) { return unsupported_dtypes(p.dtypes); }
+const char* unsupported_dtypes(const ConvolutionProblem& p) {
+  if (p.pass == ConvolutionPass::backward_kernel && p.dtypes.weights != p.dtypes.values)
+    return "x and the gradient differ in dtype";
+  return unsupported_dtypes(p.dtypes);
+}
+
+template <class Problem>
+const char* reason_of(const Problem& problem) {
+  if (const char* reason = unsupported_dtypes(problem)) return reason;
+  return Cache::instance().get(problem)->unsupported_reason();
+}
+
 }  // namespace
 
-const char* unsupported_reason(const MatmulProblem& problem) {
-  return Cache::instance().get(problem)->unsupported_reason();
+bool has_fast_bfloat16() {
+  static const bool has = [] {
+    constexpr unsigned kWanted = dnnl_cpu_isa_avx512_core_bf16;
+    return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & kWanted) == kWanted;
+  }();
+  return has;
 }
-const char* unsupported_reason(const ConvolutionProblem& problem) {
-  return Cache::instance().get(problem)->unsupported_reason();
-}
+
+const char* unsupported_reason(const MatmulProblem& problem) { return reason_of(problem); }
+const char* unsupported_reason(const ConvolutionProblem& problem) { return reason_of(problem); }
 
 size_t workspace(const MatmulProblem& problem) { return Cache::instance().get(problem)->workspace(); }
 size_t workspace(const ConvolutionProblem& problem) { return Cache::instance().get(problem)->workspace(); }

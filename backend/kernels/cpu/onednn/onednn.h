@@ -12,7 +12,20 @@ namespace nyala::onednn {
 
 // oneDNN behind plain functions: this unit alone knows its API, and what differs between its versions 2
 // and 3. Primitives are built once per problem and team size and kept; calls of them may run at the same
-// time. All data is float32, dense and row-major. Thread-safe.
+// time. All data is dense and row-major. Thread-safe.
+
+/// float32 throughout; or bfloat16 values, summed in float32, beside weights and a bias of either dtype.
+/// Weights are rounded while they are packed.
+struct Dtypes {
+  DType values = DType::float32;   // x, gradients, factors on the left
+  DType weights = DType::float32;  // kernels, factors on the right
+  DType output = DType::float32;   // that of the values, but float32 for the gradient of weights
+  DType bias = DType::float32;
+};
+
+/// Whether this CPU has instructions for products of bfloat16 that oneDNN uses: AVX512_BF16 or AMX, unless
+/// ONEDNN_MAX_CPU_ISA forbids them. Without them oneDNN is slower than in float32.
+bool has_fast_bfloat16();
 
 /// c (rows, columns) = activation(a . b + bias).
 struct MatmulProblem {
@@ -21,6 +34,8 @@ struct MatmulProblem {
   bool transpose_b = false;  // b lies as (columns, inner), else (inner, columns)
   bool bias = false;
   ops::Activation activation = ops::Activation::linear;
+  bool packs_b = false;  // b are weights, worth a layout of oneDNN's own
+  Dtypes dtypes{};
 };
 
 enum class ConvolutionPass : uint8_t { forward, backward_input, backward_kernel };
@@ -32,6 +47,7 @@ struct ConvolutionProblem {
   bool bias = false;
   ops::Activation activation = ops::Activation::linear;
   bool adds = false;  // to what the output holds, before the activation
+  Dtypes dtypes{};
 };
 
 /// Tensors of one call, in the order of the op's inputs: forward (x, kernel, bias), backward_input (gradient,

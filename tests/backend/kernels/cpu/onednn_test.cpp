@@ -1,13 +1,18 @@
+#include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/nn/conv2d.h>
 #include <nyala/backend/ops/nn/dense.h>
+#include <nyala/backend/ops/nn/matmul.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 
@@ -77,6 +82,106 @@ TEST_F(OneDnn, PacksChangedWeightsAnew) {
     const std::vector<float> y = ops::conv2d(x_, kernel).to_vector<float>();
     kernel_.copy_from(kernel);
     EXPECT_EQ(ops::conv2d(x_, kernel_).to_vector<float>(), y) << i;
+  }
+}
+
+/// A product of float32 whose right side is packed like weights, which bfloat16 always does.
+TEST_F(OneDnn, PacksTheFactorOnTheRight) {
+  const Tensor a = counted({40, 48}, 0.1f), bias = counted({32}, 0.3f);
+  for (const bool transposed : {false, true}) {
+    const Tensor b = counted(transposed ? Shape{32, 48} : Shape{48, 32}, 0.07f);
+    onednn::MatmulProblem plain{
+        .rows = 40, .inner = 48, .columns = 32, .transpose_b = transposed, .bias = true};
+    plain.activation = ops::Activation::relu;
+    onednn::MatmulProblem packing = plain;
+    packing.packs_b = true;
+    const auto run = [&](const onednn::MatmulProblem& problem) {
+      const Tensor y = Tensor::zeros({40, 32}),
+                   space = Tensor::empty({static_cast<int64_t>(onednn::workspace(problem))}, DType::uint8);
+      onednn::run(problem, {{&a, &b, &bias}, y, space});
+      return y.to_vector<float>();
+    };
+    for (int call = 0; call < 3; ++call) {  // packed at first in the workspace, then kept
+      const std::vector<float> expected = run(plain), actual = run(packing);
+      for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-4) << i;
+    }
+    b.copy_from(counted(b.shape(), 0.02f));
+    EXPECT_NEAR(run(packing)[7], run(plain)[7], 1e-4);
+  }
+}
+
+onednn::Dtypes all_of(DType dtype) { return {dtype, dtype, dtype, dtype}; }
+
+TEST(OneDnnDtypes, WhatIsTaken) {
+  const std::string slow = "oneDNN is slow in bfloat16 on this CPU";
+  onednn::MatmulProblem product{.rows = 64, .inner = 64, .columns = 64, .dtypes = all_of(DType::bfloat16)};
+  const auto reason = [&] {
+    const char* const text = onednn::unsupported_reason(product);
+    return std::string(text ? text : "");
+  };
+  EXPECT_EQ(reason(), onednn::has_fast_bfloat16() ? "" : slow);
+  product.dtypes.weights = DType::float32;  // only packed weights are converted
+  product.packs_b = true;
+  EXPECT_EQ(reason(), onednn::has_fast_bfloat16() ? "" : slow);
+  product.dtypes = all_of(DType::float16);
+  EXPECT_EQ(reason(), "float32 and bfloat16 only");
+  product.dtypes = {};
+  product.dtypes.weights = DType::bfloat16;
+  EXPECT_EQ(reason(), "bfloat16 beside float32 values");
+  onednn::ConvolutionProblem convolution{.pass = onednn::ConvolutionPass::backward_kernel};
+  convolution.dtypes = {DType::bfloat16, DType::float32, DType::float32};
+  EXPECT_STREQ(onednn::unsupported_reason(convolution), "x and the gradient differ in dtype");
+}
+
+/// In bfloat16 by oneDNN itself, where this CPU has the instructions: against float32 on the same numbers.
+TEST(OneDnnDtypes, ProductsOfBfloat16) {
+  if (!onednn::has_fast_bfloat16()) GTEST_SKIP() << "this CPU has no instructions for bfloat16";
+  const ScopedValue<std::string_view> only(thread_context().only_kernel, "onednn");
+  const Tensor x = ops::cast(counted({2, 9, 9, 32}, 0.1f), DType::bfloat16),
+               rows = ops::cast(counted({70, 64}, 0.1f), DType::bfloat16),
+               kernel = ops::cast(ops::cast(counted({3, 3, 32, 48}, 0.05f), DType::bfloat16), DType::float32),
+               matrix = ops::cast(ops::cast(counted({64, 40}, 0.05f), DType::bfloat16), DType::float32),
+               bias = counted({48}, 0.5f);
+  const auto expect_near = [](const Tensor& actual, const Tensor& expected, DType dtype) {
+    EXPECT_EQ(actual.dtype(), dtype);
+    const std::vector<float> a = ops::cast(actual, DType::float32).to_vector<float>(),
+                             b = ops::cast(expected, DType::float32).to_vector<float>();
+    float largest = 0.0f;
+    for (const float value : b) largest = std::max(largest, std::abs(value));
+    for (size_t i = 0; i < b.size(); ++i) ASSERT_NEAR(a[i], b[i], 0x1p-8f * std::abs(b[i]) + 1e-4f * largest);
+  };
+  const Tensor wide_x = ops::cast(x, DType::float32), wide_rows = ops::cast(rows, DType::float32);
+  for (const DType weights : {DType::float32, DType::bfloat16}) {
+    const Tensor k = ops::cast(kernel, weights), m = ops::cast(matrix, weights), b = ops::cast(bias, weights);
+    expect_near(ops::conv2d(x, k, b), ops::conv2d(wide_x, kernel, bias), DType::bfloat16);
+    expect_near(ops::dense(rows, m), ops::dense(wide_rows, matrix), DType::bfloat16);
+  }
+  const Tensor y = ops::conv2d(x, kernel), wide_y = ops::cast(y, DType::float32);
+  const ops::Conv2DBackwardDescriptor input{{}, {9, 9}}, gradient{{}, {3, 3}};
+  expect_near(dispatch(ops::kConv2DBackwardInput, input, {&y, &kernel}),
+              dispatch(ops::kConv2DBackwardInput, input, {&wide_y, &kernel}), DType::bfloat16);
+  expect_near(dispatch(ops::kConv2DBackwardKernel, gradient, {&x, &y}),
+              dispatch(ops::kConv2DBackwardKernel, gradient, {&wide_x, &wide_y}), DType::float32);
+  const Tensor z = ops::dense(rows, matrix), wide_z = ops::cast(z, DType::float32);
+  expect_near(dispatch(ops::kDenseBackwardInput, NoDescriptor{}, {&z, &matrix}),
+              dispatch(ops::kDenseBackwardInput, NoDescriptor{}, {&wide_z, &matrix}), DType::bfloat16);
+  expect_near(dispatch(ops::kDenseBackwardKernel, NoDescriptor{}, {&rows, &z}),
+              dispatch(ops::kDenseBackwardKernel, NoDescriptor{}, {&wide_rows, &wide_z}), DType::float32);
+  expect_near(ops::matmul(rows, rows, {false, true}), ops::matmul(wide_rows, wide_rows, {false, true}),
+              DType::bfloat16);
+}
+
+/// Without the instructions, and in float16, products are those of float32, rounded.
+TEST(OneDnnDtypes, ElseTheyAreThoseOfFloat32Rounded) {
+  std::vector<DType> dtypes{DType::float16};
+  if (!onednn::has_fast_bfloat16()) dtypes.push_back(DType::bfloat16);
+  for (const DType dtype : dtypes) {
+    const Tensor rows = ops::cast(counted({70, 64}, 0.1f), dtype), matrix = counted({64, 40}, 0.05f);
+    const Tensor expected = ops::cast(ops::dense(ops::cast(rows, DType::float32), matrix), dtype);
+    const Tensor actual = ops::dense(rows, matrix);
+    EXPECT_EQ(actual.dtype(), dtype);
+    EXPECT_EQ(ops::cast(actual, DType::float32).to_vector<float>(),
+              ops::cast(expected, DType::float32).to_vector<float>());
   }
 }
 
