@@ -21,6 +21,7 @@ const std::map<std::string, const char*>& known() {
       {"backend/runtime/stack_room.cpp", "where the thread's stack ends"},
       {"backend/runtime/busy_cores.cpp", "how long the thread's teams had waited when it last looked"},
       {"backend/autograd/backward.cpp", "memory of the last backward pass"},
+      {"backend/kernels/cpu/base/wide_runs.cpp", "memory for an image of 16-bit floats that is widened"},
       {"backend/kernels/cpu/onednn/onednn.cpp", "oneDNN's stream of the thread"},
       {"api/layers/base/layer.cpp", "where the last search among sublayers ended"},
       {"api/graph/graph.cpp", "what is left to destroy, so that long graphs need no recursion"},

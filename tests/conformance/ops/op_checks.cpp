@@ -171,6 +171,13 @@ Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device de
   return run_seeded(f, inputs, device, pattern);
 }
 
+Outcome run_with_gradients_of(DType dtype, const OpFunction& f, const Tensors& inputs) {
+  return run_seeded(f, inputs, Device{}, [dtype](const Tensor& y) {
+    const Tensor rounded = ops::cast(random_tensor(y.shape(), 77, -1.0, 1.0), dtype);
+    return ops::cast(rounded, y.dtype());
+  });
+}
+
 void expect_gradients(const OpFunction& f, const Tensors& inputs, Tolerance tolerance) {
   ScopedValue<std::string_view> reference(thread_context().only_kernel, "reference");
   Tensors wide;
@@ -238,13 +245,9 @@ void expect_half_of(DType dtype, const OpFunction& f, const Tensors& inputs, Tol
     narrow.push_back(in_dtype(input, DType::float32, dtype));
     wide.push_back(in_dtype(narrow.back(), dtype, DType::float64));
   }
-  const auto seed = [dtype](const Tensor& y) {
-    const Tensor rounded = ops::cast(random_tensor(y.shape(), 77, -1.0, 1.0), dtype);
-    return ops::cast(rounded, y.dtype());
-  };
-  const Outcome actual = run_seeded(f, narrow, Device{}, seed);
+  const Outcome actual = run_with_gradients_of(dtype, f, narrow);
   const ScopedValue<std::string_view> reference(thread_context().only_kernel, "reference");
-  const Outcome expected = run_seeded(f, wide, Device{}, seed);
+  const Outcome expected = run_with_gradients_of(dtype, f, wide);
   const std::string what(name_of(dtype));
   const Rounding rounding(dtype);
   expect_rounded(actual.value, expected.value, rounding, tolerance.half_values, what + ", result");

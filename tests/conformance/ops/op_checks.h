@@ -31,6 +31,9 @@ struct Outcome {
 /// Runs `f` on copies of `inputs` on `device` and walks back, if the result can be differentiated.
 Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device device = {});
 
+/// The same with a gradient of the result that `dtype` holds, so that runs in several dtypes begin alike.
+Outcome run_with_gradients_of(DType dtype, const OpFunction& f, const Tensors& inputs);
+
 /// Holds the gradients of `f` against central differences in float64. Floating inputs are widened to float64,
 /// others passed on as they are. Values must not lie within 1e-4 of a kink of `f`.
 void expect_gradients(const OpFunction& f, const Tensors& inputs, Tolerance tolerance = {2e-6, 2e-6});

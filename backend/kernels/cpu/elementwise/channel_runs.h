@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
@@ -64,5 +65,27 @@ class ChannelRuns {
 
   int64_t count_, channels_, period_, run_;
 };
+
+/// Parts of a run, of whole periods, that are widened at a time (wide_runs.h); the run itself where `wide` is
+/// false. Calls body(offset, part); buffers are kMaxPeriod floats.
+template <class Body>
+void for_each_part(bool wide, PeriodicLoops::Run run, Body&& body) {
+  constexpr int64_t kPart = PeriodicLoops::kMaxPeriod / 2;
+  const int64_t step = wide ? std::max(int64_t{1}, kPart / run.period) * run.period : run.count;
+  for (int64_t offset = 0; offset < run.count; offset += step)
+    body(offset, PeriodicLoops::Run{std::min(step, run.count - offset), run.period});
+}
+
+/// Adds up `kSums` times a period of sums over the parts of a run; loop(offset, part, sums) sets those of
+/// one.
+template <int kSums, class Loop>
+void sum_parts(bool wide, PeriodicLoops::Run run, float* sums, Loop&& loop) {
+  for_each_part(wide, run, [&](int64_t offset, PeriodicLoops::Run part) {
+    if (offset == 0) return loop(offset, part, sums);
+    float more[kSums * PeriodicLoops::kMaxPeriod];
+    loop(offset, part, more);
+    for (int64_t i = 0; i < kSums * run.period; ++i) sums[i] += more[i];
+  });
+}
 
 }  // namespace nyala

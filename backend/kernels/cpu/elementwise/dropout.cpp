@@ -1,9 +1,11 @@
 // No mask is kept: a draw is a function of seed, step and place (ops::DropoutPlan), which backward computes
 // again. Philox blocks are computed side by side, one per lane; draws are numbered so that the words of 16
-// blocks are 64 elements in order and every store is a whole vector.
+// blocks are 64 elements in order and every store is a whole vector. 16-bit floats are widened a tile at a
+// time.
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/wide_runs.h>
 #include <nyala/backend/kernels/cpu/elementwise/dropout.h>
 #include <nyala/backend/ops/base/broadcasting.h>
 #include <nyala/backend/ops/base/kernel_table.h>
@@ -18,7 +20,9 @@ namespace {
 using RunDraws = void (*)(const DropoutRun&);
 
 const char* unsupported_reason(const KernelCall& call) {
-  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  if (!is_narrow_float(call.output(0).dtype())) return "float32 and 16-bit floats only";
+  if (is_half(call.output(0).dtype()) && call.descriptor<ops::DropoutDescriptor>().noise_axes != 0)
+    return "draws that axes of 16-bit floats share";
   return call.descriptor<ops::DropoutDescriptor>().rate < 1.0 ? nullptr : "a rate below 1 only";
 }
 
@@ -66,18 +70,40 @@ void apply_noise(const KernelCall& call, const Shape& noise_shape) {
   });
 }
 
+/// `all` but for x and y.
+template <RunDraws kRun>
+void run_half(const KernelCall& call, const DropoutRun& all) {
+  const WideInput x(call.input(0));
+  const WideOutput y(call.output(0));
+  parallel_for(all.count, kParallelGrain / 4, [&](int64_t begin, int64_t end) {
+    for_each_tile(true, begin, end, [&](int64_t first, int64_t count) {
+      float wide[kWideRun], results[kWideRun];
+      DropoutRun tile = all;
+      tile.x = x.read(first, count, wide);
+      tile.y = results;
+      tile.first_draw += first;
+      tile.count = count;
+      kRun(tile);
+      y.write(first, count, results);
+    });
+  });
+}
+
 template <RunDraws kRun>
 void run_dropout(const KernelCall& call) {
   const ops::DropoutPlan plan = ops::detail::dropout_plan(call);
-  const bool shared = call.workspace.defined();
-  const DropoutRun run{.x = shared ? nullptr : call.in<float>(0),
-                       .y = shared ? call.workspace.raw_as<float>() : call.out<float>(0),
+  const bool shared = call.workspace.defined(), half = is_half(call.output(0).dtype());
+  const DropoutRun run{.x = shared || half ? nullptr : call.in<float>(0),
+                       .y = shared ? call.workspace.raw_as<float>()
+                            : half ? nullptr
+                                   : call.out<float>(0),
                        .count = plan.noise.num_elements(),
                        .first_draw = plan.first_draw,
                        .key = plan.key,
                        .step = plan.step,
                        .threshold = static_cast<uint32_t>(std::min<uint64_t>(plan.threshold, UINT32_MAX)),
                        .scale = static_cast<float>(plan.scale)};
+  if (half) return run_half<kRun>(call, run);
   run_draws(kRun, run);
   if (shared) apply_noise(call, plan.noise);
 }
@@ -86,7 +112,7 @@ void run_dropout(const KernelCall& call) {
 
 void register_dropout(KernelTable& table) {
   const auto add = [&](std::string_view name, void (*run)(const KernelCall&)) {
-    table.add(ops::kDropout, DeviceKind::cpu, {name, unsupported_reason, workspace, run});
+    table.add(ops::kDropout, DeviceKind::cpu, {name, unsupported_reason, workspace, run, true});
   };
   if (cpu_level() >= CpuLevel::avx512) add("avx512", run_dropout<dropout_run_avx512>);
   if (cpu_level() >= CpuLevel::avx2) add("avx2", run_dropout<dropout_run_avx2>);

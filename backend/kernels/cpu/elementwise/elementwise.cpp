@@ -2,13 +2,14 @@
 // and tanh in vector_lanes.h. A broadcast pair becomes as few axes as possible (broadcast_plan.h) and is
 // walked by runs in which each input advances by one or stands still. A short row (a bias) is repeated into 4
 // KiB first, so that few channels still make long loops. Cheap loops run at the speed of memory: pieces are
-// large.
+// large. 16-bit floats are widened a tile at a time (wide_runs.h).
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <nyala/backend/kernels/cpu/base/broadcast_plan.h>
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/wide_runs.h>
 #include <nyala/backend/kernels/cpu/elementwise/elementwise.h>
 #include <nyala/backend/kernels/cpu/elementwise/elementwise_loops.h>
 #include <nyala/backend/ops/base/cast.h>
@@ -33,12 +34,12 @@ struct TwoFloats {
 // Pieces that are worth a second thread: cheap loops run at the speed of memory.
 constexpr int64_t kGrain = 65536;
 constexpr int64_t kSlowGrain = 32768;
-constexpr int64_t kRepeated = 1024;  // floats of a short row, repeated so that loops are long
+constexpr int64_t kRepeated = kWideRun;  // floats of a short row, repeated so that loops are long
 
 const char* unsupported_other_dtypes(const KernelCall& call) {
-  if (call.output(0).dtype() != DType::float32) return "the result is not float32";
+  if (!is_narrow_float(call.output(0).dtype())) return "the result is not float32";
   for (const Tensor* input : call.inputs)
-    if (input->dtype() != DType::float32) return "an input is not float32";
+    if (!is_narrow_float(input->dtype())) return "an input is not float32";
   return nullptr;
 }
 
@@ -46,16 +47,19 @@ const char* unsupported_other_dtypes(const KernelCall& call) {
 void run_repeated(const KernelCall& call, const BroadcastPlan& plan, Loops::Binary loop) {
   const int64_t row = plan.run(), step = kRepeated / row * row;
   const bool a_repeats = plan.a_repeats();
-  const float* short_row = call.in<float>(a_repeats ? 0 : 1);
-  const float* whole = call.in<float>(a_repeats ? 1 : 0);
-  float* y = call.out<float>(0);
+  const WideInput short_input(call.input(a_repeats ? 0 : 1)), whole(call.input(a_repeats ? 1 : 0));
+  const WideOutput y(call.output(0));
   const int64_t grain = kGrain / step * step;
   parallel_for(plan.count(), grain, [&](int64_t begin, int64_t end) {
-    float repeated[kRepeated];
+    float repeated[kRepeated], wide[kRepeated], results[kRepeated];
+    const float* short_row = short_input.read(0, row, wide);
     for (int64_t i = 0; i < std::min(step, end - begin); ++i) repeated[i] = short_row[i % row];
     for (int64_t i = begin; i < end; i += step) {
       const int64_t count = std::min(step, end - i);
-      a_repeats ? loop(repeated, whole + i, y + i, count) : loop(whole + i, repeated, y + i, count);
+      const float* x = whole.read(i, count, wide);
+      float* place = y.place(i, results);
+      a_repeats ? loop(repeated, x, place, count) : loop(x, repeated, place, count);
+      y.write(i, count, place);
     }
   });
 }
@@ -80,22 +84,34 @@ void run_binary(const KernelCall& call) {
   const Loops::Binary loop = !plan.a_advances()   ? loops.scalar_a
                              : !plan.b_advances() ? loops.scalar_b
                                                   : loops.both;
-  const float* a = call.in<float>(0);
-  const float* b = call.in<float>(1);
-  float* y = call.out<float>(0);
+  const WideInput a(call.input(0)), b(call.input(1));
+  const WideOutput y(call.output(0));
+  const bool wide = runs_wide(call), a_advances = plan.a_advances(), b_advances = plan.b_advances();
   parallel_for(plan.count(), kGrain, [&](int64_t begin, int64_t end) {
-    plan.for_each_run(begin, end, [&](int64_t ia, int64_t ib, int64_t i, int64_t count) {
-      loop(a + ia, b + ib, y + i, count);
+    plan.for_each_run(begin, end, [&](int64_t ia, int64_t ib, int64_t i, int64_t size) {
+      for_each_tile(wide, 0, size, [&](int64_t at, int64_t count) {
+        float wide_a[kWideRun], wide_b[kWideRun], results[kWideRun];
+        float* place = y.place(i + at, results);
+        loop(a_advances ? a.read(ia + at, count, wide_a) : a.read(ia, 1, wide_a),
+             b_advances ? b.read(ib + at, count, wide_b) : b.read(ib, 1, wide_b), place, count);
+        y.write(i + at, count, place);
+      });
     });
   });
 }
 
 template <LoopsOf loops_of>
 void run_add_in_place(const KernelCall& call) {
-  const float* x = call.in<float>(0);
-  float* y = call.out<float>(0);
+  const WideInput x(call.input(0)), sum(call.output(0));
+  const WideOutput y(call.output(0));
+  const bool wide = runs_wide(call);
   parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
-    loops_of().add.both(y + begin, x + begin, y + begin, end - begin);
+    for_each_tile(wide, begin, end, [&](int64_t first, int64_t count) {
+      float wide_x[kWideRun], wide_sum[kWideRun];
+      float* place = y.place(first, wide_sum);
+      loops_of().add.both(sum.read(first, count, wide_sum), x.read(first, count, wide_x), place, count);
+      y.write(first, count, place);
+    });
   });
 }
 
@@ -130,10 +146,16 @@ template <LoopsOf loops_of, Loops::Unary Loops::*member, ParametersOf parameters
 void run_unary(const KernelCall& call) {
   const Loops::Unary loop = loops_of().*member;
   const TwoFloats parameters = parameters_of(call);
-  const float* x = call.in<float>(0);
-  float* y = call.out<float>(0);
+  const WideInput x(call.input(0));
+  const WideOutput y(call.output(0));
+  const bool wide = runs_wide(call);
   parallel_for(call.output(0).num_elements(), grain, [&](int64_t begin, int64_t end) {
-    loop(x + begin, y + begin, end - begin, parameters.values);
+    for_each_tile(wide, begin, end, [&](int64_t first, int64_t count) {
+      float wide_x[kWideRun], results[kWideRun];
+      float* place = y.place(first, results);
+      loop(x.read(first, count, wide_x), place, count, parameters.values);
+      y.write(first, count, place);
+    });
   });
 }
 
@@ -141,11 +163,17 @@ template <LoopsOf loops_of, Loops::UnaryGradient Loops::*member, ParametersOf pa
 void run_gradient(const KernelCall& call) {
   const Loops::UnaryGradient loop = loops_of().*member;
   const TwoFloats parameters = parameters_of(call);
-  const float* kept = call.in<float>(0);
-  const float* dy = call.in<float>(1);
-  float* dx = call.out<float>(0);
+  const WideInput kept(call.input(0)), dy(call.input(1));
+  const WideOutput dx(call.output(0));
+  const bool wide = runs_wide(call);
   parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
-    loop({kept + begin, dy + begin, dx + begin, end - begin}, parameters.values);
+    for_each_tile(wide, begin, end, [&](int64_t first, int64_t count) {
+      float wide_kept[kWideRun], wide_dy[kWideRun], results[kWideRun];
+      float* place = dx.place(first, results);
+      loop({kept.read(first, count, wide_kept), dy.read(first, count, wide_dy), place, count},
+           parameters.values);
+      dx.write(first, count, place);
+    });
   });
 }
 
@@ -187,26 +215,37 @@ bool try_cast(const KernelCall& call, DType from, DType to,
 
 const char* unsupported_rare_casts(const KernelCall& call) {
   const DType from = call.input(0).dtype(), to = call.output(0).dtype();
-  if (to == DType::float32 && from != DType::float16) return nullptr;
-  if (from != DType::float32) return "neither side is float32, or one is float16";
-  const bool known =
-      to == DType::uint8 || to == DType::int32 || to == DType::float64 || to == DType::bfloat16;
+  if (to == DType::float32 || (is_half(from) && is_half(to))) return nullptr;
+  if (from != DType::float32) return "neither side is float32";
+  const bool known = to == DType::uint8 || to == DType::int32 || to == DType::float64 || is_half(to);
   return known ? nullptr : "a cast from float32 to this dtype has no loop";
+}
+
+/// Between float32 and 16-bit floats, or between these.
+void run_half_cast(const KernelCall& call) {
+  const WideInput x(call.input(0));
+  const WideOutput y(call.output(0));
+  parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
+    const bool both = x.is_widened() && y.is_narrowed();
+    for_each_tile(both, begin, end, [&](int64_t first, int64_t count) {
+      float wide[kWideRun];
+      y.write(first, count, x.read(first, count, y.place(first, wide)));
+    });
+  });
 }
 
 template <LoopsOf loops_of>
 void run_cast(const KernelCall& call) {
+  if (runs_wide(call)) return run_half_cast(call);
   // A bool is a byte of 0 or 1.
   try_cast<loops_of>(call, DType::uint8, DType::float32, &Loops::uint8_to_float) ||
       try_cast<loops_of>(call, DType::bool_, DType::float32, &Loops::uint8_to_float) ||
       try_cast<loops_of>(call, DType::int32, DType::float32, &Loops::int32_to_float) ||
       try_cast<loops_of>(call, DType::int64, DType::float32, &Loops::int64_to_float) ||
       try_cast<loops_of>(call, DType::float64, DType::float32, &Loops::double_to_float) ||
-      try_cast<loops_of>(call, DType::bfloat16, DType::float32, &Loops::bfloat16_to_float) ||
       try_cast<loops_of>(call, DType::float32, DType::uint8, &Loops::float_to_uint8) ||
       try_cast<loops_of>(call, DType::float32, DType::int32, &Loops::float_to_int32) ||
-      try_cast<loops_of>(call, DType::float32, DType::float64, &Loops::float_to_double) ||
-      try_cast<loops_of>(call, DType::float32, DType::bfloat16, &Loops::float_to_bfloat16);
+      try_cast<loops_of>(call, DType::float32, DType::float64, &Loops::float_to_double);
 }
 
 /// Adds the kernels of one CPU level.
@@ -250,11 +289,7 @@ class Level {
     add(kSquareGradient, run_gradient<loops_of, &Loops::square_gradient>);
     add(kReluGradient, run_relu_gradient<loops_of>, unsupported_odd_relu);
     add(kExpGradient, run_binary<loops_of, &Loops::multiply>);
-    table_.add(kCast, DeviceKind::cpu,
-               {.name = name_,
-                .unsupported_reason = unsupported_rare_casts,
-                .run = run_cast<loops_of>,
-                .takes_half = true});
+    add(kCast, run_cast<loops_of>, unsupported_rare_casts);
   }
 
  private:
@@ -265,7 +300,8 @@ class Level {
 
   void add(const OpDef& op, void (*run)(const KernelCall&),
            const char* (*unsupported_reason)(const KernelCall&) = unsupported_other_dtypes) {
-    table_.add(op, DeviceKind::cpu, {.name = name_, .unsupported_reason = unsupported_reason, .run = run});
+    table_.add(op, DeviceKind::cpu,
+               {.name = name_, .unsupported_reason = unsupported_reason, .run = run, .takes_half = true});
   }
 
   KernelTable& table_;

@@ -32,16 +32,14 @@ struct ElementwiseLoops {
   UnaryGradient relu_gradient, bounded_relu_gradient, sigmoid_gradient, tanh_gradient, silu_gradient,
       gelu_gradient, gelu_tanh_gradient, square_gradient, elu_gradient, selu_gradient;
 
-  /// Casts; bfloat16 as its bits, bool as uint8.
+  /// Casts; bool as uint8. half_loops.h has those of 16-bit floats.
   void (*uint8_to_float)(const uint8_t*, float*, int64_t);
   void (*int32_to_float)(const int32_t*, float*, int64_t);
   void (*int64_to_float)(const int64_t*, float*, int64_t);
   void (*double_to_float)(const double*, float*, int64_t);
-  void (*bfloat16_to_float)(const uint16_t*, float*, int64_t);
   void (*float_to_uint8)(const float*, uint8_t*, int64_t);
   void (*float_to_int32)(const float*, int32_t*, int64_t);
   void (*float_to_double)(const float*, double*, int64_t);
-  void (*float_to_bfloat16)(const float*, uint16_t*, int64_t);
 
   /// The sum of a run, by chunks of fixed size.
   double (*sum)(const float* x, int64_t count);

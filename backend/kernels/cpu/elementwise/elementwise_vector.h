@@ -174,20 +174,6 @@ void convert(const From* x, To* y, int64_t count) {
 }
 
 template <int kBytes>
-void bfloat16_to_float(const uint16_t* x, float* y, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) y[i] = __builtin_bit_cast(float, static_cast<uint32_t>(x[i]) << 16);
-}
-
-template <int kBytes>
-void float_to_bfloat16(const float* x, uint16_t* y, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t word = __builtin_bit_cast(uint32_t, x[i]);
-    const uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16, quiet = (word >> 16) | 0x40u;
-    y[i] = static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-  }
-}
-
-template <int kBytes>
 double chunk_sum(const float* x, int64_t count) {
   using L = Lanes<kBytes>;
   typename L::F sums[4] = {};
@@ -279,11 +265,9 @@ constexpr ElementwiseLoops make_elementwise_loops() {
           .int32_to_float = convert<kBytes, int32_t, float>,
           .int64_to_float = convert<kBytes, int64_t, float>,
           .double_to_float = convert<kBytes, double, float>,
-          .bfloat16_to_float = bfloat16_to_float<kBytes>,
           .float_to_uint8 = convert<kBytes, float, uint8_t>,
           .float_to_int32 = convert<kBytes, float, int32_t>,
           .float_to_double = convert<kBytes, float, double>,
-          .float_to_bfloat16 = float_to_bfloat16<kBytes>,
           .sum = sum<kBytes>,
           .column_sums = column_sums<kBytes>};
 }

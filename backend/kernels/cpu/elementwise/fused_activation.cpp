@@ -1,7 +1,9 @@
 // The slope of the activations that layers fuse follows from their result y, so that z is never kept: relu y
 // > 0, sigmoid y (1 - y), tanh 1 - y^2. dz and its sums over rows, which are the gradient of the bias, come
-// from one pass. Sums per run are folded over the channels in double, in the order of the runs.
+// from one pass. Sums per run are folded over the channels in double, in the order of the runs. 16-bit floats
+// are widened part by part, their sums are float32.
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/wide_runs.h>
 #include <nyala/backend/kernels/cpu/elementwise/channel_runs.h>
 #include <nyala/backend/kernels/cpu/elementwise/fused_activation.h>
 #include <nyala/backend/ops/base/kernel_table.h>
@@ -13,13 +15,15 @@ namespace {
 
 using LoopsOf = const PeriodicLoops& (*)();
 
+constexpr int64_t kBuffer = PeriodicLoops::kMaxPeriod;
+
 ChannelRuns runs_of(const KernelCall& call) {
   const bool with_channels = call.op != &ops::kActivationBackward;
   return {call.input(0).num_elements(), with_channels ? call.input(0).shape().back() : 1};
 }
 
 const char* unsupported_reason(const KernelCall& call) {
-  if (call.input(0).dtype() != DType::float32) return "float32 only";
+  if (!is_narrow_float(call.input(0).dtype())) return "float32 and 16-bit floats only";
   return runs_of(call).possible() ? nullptr : "too many channels that are no multiple of 16";
 }
 
@@ -42,8 +46,13 @@ template <LoopsOf kLoops>
 void bias_gradient(const KernelCall& call) {
   const ChannelRuns runs = runs_of(call);
   float* partial = call.workspace.raw_as<float>();
+  const WideInput x(call.input(0));
   runs.for_each([&](int64_t piece, int64_t first, PeriodicLoops::Run run) {
-    kLoops().sums(run, call.in<float>(0) + first, partial + piece * runs.period());
+    sum_parts<1>(x.is_widened(), run, partial + piece * runs.period(),
+                 [&](int64_t at, PeriodicLoops::Run part, float* out) {
+                   float wide[kBuffer];
+                   kLoops().sums(part, x.read(first + at, part.count, wide), out);
+                 });
   });
   fold_pieces(runs, partial, call.out<float>(0));
 }
@@ -66,9 +75,18 @@ void activation_backward(const KernelCall& call) {
   const ChannelRuns runs = runs_of(call);
   const auto loop = loop_of(kLoops(), call.descriptor<ops::ActivationDescriptor>().activation);
   float* partial = call.workspace.raw_as<float>();
-  runs.for_each([&](int64_t piece, int64_t first, PeriodicLoops::Run run) {
-    loop(run, call.in<float>(0) + first, call.in<float>(1) + first, call.out<float>(0) + first,
-         partial + piece * runs.period());
+  const WideInput dy(call.input(0)), y(call.input(1));
+  const WideOutput dz(call.output(0));
+  runs.for_each([&](int64_t piece, int64_t start, PeriodicLoops::Run run) {
+    sum_parts<1>(dy.is_widened(), run, partial + piece * runs.period(),
+                 [&](int64_t at, PeriodicLoops::Run part, float* sums) {
+                   float wide_dy[kBuffer], wide_y[kBuffer];
+                   const int64_t first = start + at;
+                   const float* gradient = dy.read(first, part.count, wide_dy);
+                   float* place = dz.place(first, wide_dy);  // element by element: over what is read
+                   loop(part, gradient, y.read(first, part.count, wide_y), place, sums);
+                   dz.write(first, part.count, place);
+                 });
   });
   if (call.op == &ops::kActivationBackwardWithBias) fold_pieces(runs, partial, call.out<float>(1));
 }
@@ -76,9 +94,9 @@ void activation_backward(const KernelCall& call) {
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   table.add(ops::kBiasGradient, DeviceKind::cpu,
-            {name, unsupported_reason, workspace, bias_gradient<kLoops>});
+            {name, unsupported_reason, workspace, bias_gradient<kLoops>, true});
   for (const OpDef* op : {&ops::kActivationBackward, &ops::kActivationBackwardWithBias})
-    table.add(*op, DeviceKind::cpu, {name, unsupported_reason, workspace, activation_backward<kLoops>});
+    table.add(*op, DeviceKind::cpu, {name, unsupported_reason, workspace, activation_backward<kLoops>, true});
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Lanes are channels, rows of windows one loop. The gradient of a maximum finds the winner in x again; no
 // tensor of places is kept. Windows that share no pixels write their gradients, others add to zeros; where
-// windows cover x no zeros are written first.
+// windows cover x no zeros are written first. 16-bit floats are widened an image at a time.
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/wide_runs.h>
 #include <nyala/backend/kernels/cpu/image/pooling.h>
 #include <nyala/backend/kernels/cpu/image/pooling_loops.h>
 #include <nyala/backend/ops/base/kernel_table.h>
@@ -15,7 +16,7 @@ namespace {
 using LoopsOf = const PoolingLoops& (*)();
 
 const char* unsupported_reason(const KernelCall& call) {
-  return call.input(0).dtype() == DType::float32 ? nullptr : "float32 only";
+  return is_narrow_float(call.input(0).dtype()) ? nullptr : "float32 and 16-bit floats only";
 }
 
 /// All images of a call; `x` is the shape of what is pooled.
@@ -34,50 +35,72 @@ struct Images {
   }
   /// Images that make a piece of work worth a thread.
   int64_t grain() const { return x_size >= kParallelGrain ? 1 : (kParallelGrain + x_size - 1) / x_size; }
+
+  template <class Body>
+  void for_each(Body&& body) const {
+    parallel_for(count, grain(), [&](int64_t first, int64_t last) {
+      for (int64_t n = first; n < last; ++n) body(n);
+    });
+  }
 };
+
+/// Image n of a tensor of images of `size` elements, in scratch memory where it is of 16-bit floats.
+const float* image_of(const WideInput& x, int64_t n, int64_t size, int scratch) {
+  return x.read(n * size, size, x.is_widened() ? wide_scratch(scratch, size) : nullptr);
+}
+float* place_of(const WideOutput& y, int64_t n, int64_t size, int scratch) {
+  return y.place(n * size, y.is_narrowed() ? wide_scratch(scratch, size) : nullptr);
+}
 
 template <LoopsOf kLoops, PoolingLoops::Row PoolingLoops::*kRow>
 void forward(const KernelCall& call) {
   const Images images(call, call.input(0).shape());
-  parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
-    for (int64_t n = first; n < last; ++n)
-      for (int64_t oy = 0; oy < images.shape.out_height; ++oy)
-        (kLoops().*kRow)(
-            images.shape, call.in<float>(0) + n * images.x_size, oy,
-            call.out<float>(0) + n * images.y_size + oy * (images.y_size / images.shape.out_height));
+  const WideInput x(call.input(0));
+  const WideOutput y(call.output(0));
+  images.for_each([&](int64_t n) {
+    const float* image = image_of(x, n, images.x_size, 0);
+    float* place = place_of(y, n, images.y_size, 1);
+    for (int64_t oy = 0; oy < images.shape.out_height; ++oy)
+      (kLoops().*kRow)(images.shape, image, oy, place + oy * (images.y_size / images.shape.out_height));
+    y.write(n * images.y_size, images.y_size, place);
   });
 }
 
 template <LoopsOf kLoops>
 void max_backward(const KernelCall& call) {
   const Images images(call, call.input(1).shape());
-  parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
-    for (int64_t n = first; n < last; ++n)
-      kLoops().max_backward(images.shape, call.in<float>(0) + n * images.y_size,
-                            call.in<float>(1) + n * images.x_size, call.out<float>(0) + n * images.x_size);
+  const WideInput dy(call.input(0)), x(call.input(1));
+  const WideOutput dx(call.output(0));
+  images.for_each([&](int64_t n) {
+    float* place = place_of(dx, n, images.x_size, 2);
+    kLoops().max_backward(images.shape, image_of(dy, n, images.y_size, 0), image_of(x, n, images.x_size, 1),
+                          place);
+    dx.write(n * images.x_size, images.x_size, place);
   });
 }
 
 template <LoopsOf kLoops>
 void average_backward(const KernelCall& call) {
   const Images images(call, call.output(0).shape());
-  parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
-    for (int64_t n = first; n < last; ++n)
-      kLoops().average_backward(images.shape, call.in<float>(0) + n * images.y_size,
-                                call.out<float>(0) + n * images.x_size);
+  const WideInput dy(call.input(0));
+  const WideOutput dx(call.output(0));
+  images.for_each([&](int64_t n) {
+    float* place = place_of(dx, n, images.x_size, 2);
+    kLoops().average_backward(images.shape, image_of(dy, n, images.y_size, 0), place);
+    dx.write(n * images.x_size, images.x_size, place);
   });
 }
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   table.add(ops::kMaxPooling2D, DeviceKind::cpu,
-            {name, unsupported_reason, nullptr, forward<kLoops, &PoolingLoops::max_row>});
+            {name, unsupported_reason, nullptr, forward<kLoops, &PoolingLoops::max_row>, true});
   table.add(ops::kAveragePooling2D, DeviceKind::cpu,
-            {name, unsupported_reason, nullptr, forward<kLoops, &PoolingLoops::average_row>});
+            {name, unsupported_reason, nullptr, forward<kLoops, &PoolingLoops::average_row>, true});
   table.add(ops::kMaxPooling2DBackward, DeviceKind::cpu,
-            {name, unsupported_reason, nullptr, max_backward<kLoops>});
+            {name, unsupported_reason, nullptr, max_backward<kLoops>, true});
   table.add(ops::kAveragePooling2DBackward, DeviceKind::cpu,
-            {name, unsupported_reason, nullptr, average_backward<kLoops>});
+            {name, unsupported_reason, nullptr, average_backward<kLoops>, true});
 }
 
 }  // namespace

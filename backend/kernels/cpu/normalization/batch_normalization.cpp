@@ -3,10 +3,11 @@
 // Chan, Golub and LeVeque (1979): memory is read once, and nothing cancels as in E[x^2] - E[x]^2. All passes
 // are affine functions of a channel in the end: y = scale * x + offset, dx = scale * g + by_x * x + constant,
 // with the factors computed in double. Where a fused relu was open is computed again from x; neither y nor a
-// mask is kept.
+// mask is kept. 16-bit floats are widened part by part; statistics and parameters are float32 then.
 #include <cmath>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/wide_runs.h>
 #include <nyala/backend/kernels/cpu/elementwise/channel_runs.h>
 #include <nyala/backend/kernels/cpu/normalization/batch_normalization.h>
 #include <nyala/backend/ops/base/kernel_table.h>
@@ -21,12 +22,14 @@ namespace {
 using LoopsOf = const PeriodicLoops& (*)();
 using Run = PeriodicLoops::Run;
 
+constexpr int64_t kBuffer = PeriodicLoops::kMaxPeriod;
+
 /// The activations stand first, behind the gradient where there is one.
-const Tensor& activations_of(const KernelCall& call) {
-  const bool backward =
-      call.op == &ops::kBatchNormalizationSums || call.op == &ops::kBatchNormalizationBackward;
-  return call.input(backward ? 1 : 0);
+size_t place_of_activations(const KernelCall& call) {
+  return call.op == &ops::kBatchNormalizationSums || call.op == &ops::kBatchNormalizationBackward ? 1 : 0;
 }
+
+const Tensor& activations_of(const KernelCall& call) { return call.input(place_of_activations(call)); }
 
 ChannelRuns runs_of(const KernelCall& call) {
   const Tensor& x = activations_of(call);
@@ -34,7 +37,12 @@ ChannelRuns runs_of(const KernelCall& call) {
 }
 
 const char* unsupported_reason(const KernelCall& call) {
-  if (call.input(0).dtype() != DType::float32) return "float32 only";
+  const size_t x = place_of_activations(call);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const DType dtype = call.input(i).dtype();
+    if (i <= x ? !is_narrow_float(dtype) || dtype != call.input(x).dtype() : dtype != DType::float32)
+      return "float32 only, or 16-bit floats beside float32 statistics and parameters";
+  }
   return runs_of(call).possible() ? nullptr : "too many channels that are no multiple of 16";
 }
 
@@ -113,16 +121,22 @@ void moments(const KernelCall& call) {
   const int64_t channels = runs.channels(), period = runs.period();
   float* partial = call.workspace.raw_as<float>();
   float* scratch = partial + runs.pieces() * 2 * channels;
+  const WideInput x(call.input(0));
   runs.for_each([&](int64_t piece, int64_t first, Run run) {
-    const float* x = call.in<float>(0) + first;
     float* own = partial + piece * 2 * channels;
     float* sums = scratch + piece * 2 * period;
     float* means = sums + period;
     const double rows = static_cast<double>(run.count / channels);
-    kLoops().sums(run, x, sums);
+    sum_parts<1>(x.is_widened(), run, sums, [&](int64_t at, Run part, float* out) {
+      float wide[kBuffer];
+      kLoops().sums(part, x.read(first + at, part.count, wide), out);
+    });
     for (int64_t c = 0; c < channels; ++c) own[c] = static_cast<float>(runs.fold(sums, c) / rows);
     runs.expand(means, [&](int64_t c) { return own[c]; });
-    kLoops().square_sums(run, x, means, sums);
+    sum_parts<1>(x.is_widened(), run, sums, [&](int64_t at, Run part, float* out) {
+      float wide[kBuffer];
+      kLoops().square_sums(part, x.read(first + at, part.count, wide), means, out);
+    });
     for (int64_t c = 0; c < channels; ++c) own[channels + c] = static_cast<float>(runs.fold(sums, c));
   });
   merge_runs(runs, partial, call.input(0).num_elements(), call.out<float>(0));
@@ -142,8 +156,16 @@ void forward_with(const KernelCall& call, const Channels& channels) {
   runs.expand(scale, [&](int64_t c) { return channels(c).scale(); });
   runs.expand(offset, [&](int64_t c) { return channels(c).offset(); });
   const auto loop = loop_of(call, kLoops().affine, kLoops().affine_relu, kLoops().affine_relu6);
-  runs.for_each([&](int64_t, int64_t first, Run run) {
-    loop(run, call.in<float>(0) + first, scale, offset, call.out<float>(0) + first);
+  const WideInput x(call.input(0));
+  const WideOutput y(call.output(0));
+  runs.for_each([&](int64_t, int64_t piece, Run run) {
+    for_each_part(x.is_widened(), run, [&](int64_t at, Run part) {
+      float wide[kBuffer], results[kBuffer];
+      const int64_t first = piece + at;
+      float* place = y.place(first, results);
+      loop(part, x.read(first, part.count, wide), scale, offset, place);
+      y.write(first, part.count, place);
+    });
   });
 }
 
@@ -174,11 +196,24 @@ PeriodicLoops::Gradient expand_gradient(const ChannelRuns& runs, const Channels&
   return {nullptr, nullptr, space, offset, mean};
 }
 
-PeriodicLoops::Gradient at(PeriodicLoops::Gradient in, const KernelCall& call, int64_t first) {
-  in.dy = call.in<float>(0) + first;
-  in.x = call.in<float>(1) + first;
-  return in;
-}
+/// The gradient and x of a part, and the buffers that they are widened into.
+class GradientPart {
+ public:
+  GradientPart(const KernelCall& call) : dy_(call.input(0)), x_(call.input(1)) {}
+
+  bool is_widened() const { return x_.is_widened(); }
+  struct Buffers {
+    float dy[kBuffer], x[kBuffer];
+  };
+  PeriodicLoops::Gradient at(PeriodicLoops::Gradient in, int64_t first, int64_t count, Buffers& wide) const {
+    in.dy = dy_.read(first, count, wide.dy);
+    in.x = x_.read(first, count, wide.x);
+    return in;
+  }
+
+ private:
+  WideInput dy_, x_;
+};
 
 template <LoopsOf kLoops>
 void gradient_sums(const KernelCall& call) {
@@ -190,9 +225,13 @@ void gradient_sums(const KernelCall& call) {
   const PeriodicLoops::Gradient in = expand_gradient(runs, of, space);
   const auto loop =
       loop_of(call, kLoops().gradient_sums, kLoops().gradient_sums_relu, kLoops().gradient_sums_relu6);
+  const GradientPart values(call);
   runs.for_each([&](int64_t piece, int64_t first, Run run) {
-    float* own = partial + piece * 2 * period;
-    loop(run, at(in, call, first), own, own + period);
+    sum_parts<2>(values.is_widened(), run, partial + piece * 2 * period,
+                 [&](int64_t at, Run part, float* out) {
+                   GradientPart::Buffers wide;
+                   loop(part, values.at(in, first + at, part.count, wide), out, out + period);
+                 });
   });
   for (int64_t c = 0; c < channels; ++c) {
     double sum = 0.0, product = 0.0;
@@ -231,23 +270,31 @@ void backward(const KernelCall& call) {
   });
   const auto loop =
       loop_of(call, kLoops().gradient_input, kLoops().gradient_input_relu, kLoops().gradient_input_relu6);
-  runs.for_each([&](int64_t, int64_t first, Run run) {
-    loop(run, at(in, call, first), by_x, constant, call.out<float>(0) + first);
+  const GradientPart values(call);
+  const WideOutput dx(call.output(0));
+  runs.for_each([&](int64_t, int64_t piece, Run run) {
+    for_each_part(values.is_widened(), run, [&](int64_t at, Run part) {
+      GradientPart::Buffers wide;
+      float results[kBuffer];
+      const int64_t first = piece + at;
+      float* place = dx.place(first, results);
+      loop(part, values.at(in, first, part.count, wide), by_x, constant, place);
+      dx.write(first, part.count, place);
+    });
   });
 }
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kBatchMoments, DeviceKind::cpu,
-            {name, unsupported_reason, moments_workspace, moments<kLoops>});
-  table.add(ops::kBatchNormalizationForward, DeviceKind::cpu,
-            {name, unsupported_reason, forward_workspace, forward<kLoops>});
-  table.add(ops::kBatchNormalizationApply, DeviceKind::cpu,
-            {name, unsupported_reason, forward_workspace, apply<kLoops>});
-  table.add(ops::kBatchNormalizationSums, DeviceKind::cpu,
-            {name, unsupported_reason, sums_workspace, gradient_sums<kLoops>});
-  table.add(ops::kBatchNormalizationBackward, DeviceKind::cpu,
-            {name, unsupported_reason, backward_workspace, backward<kLoops>});
+  const auto kernel = [&](const OpDef& op, size_t (*workspace)(const KernelCall&),
+                          void (*run)(const KernelCall&)) {
+    table.add(op, DeviceKind::cpu, {name, unsupported_reason, workspace, run, true});
+  };
+  kernel(ops::kBatchMoments, moments_workspace, moments<kLoops>);
+  kernel(ops::kBatchNormalizationForward, forward_workspace, forward<kLoops>);
+  kernel(ops::kBatchNormalizationApply, forward_workspace, apply<kLoops>);
+  kernel(ops::kBatchNormalizationSums, sums_workspace, gradient_sums<kLoops>);
+  kernel(ops::kBatchNormalizationBackward, backward_workspace, backward<kLoops>);
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // Ba et al. 2016; Zhang and Sennrich 2019 (RMS). Per row mean, then squares around it, then y, while the row
 // is in the cache; chunks of 4096 values are added in double. Kept are mean and 1 / deviation of each row.
 // The gradient of x needs two sums per row; those of gamma and beta are taken in the same pass, for pieces of
-// rows that the shape alone decides, and the pieces are added in double in their order.
+// rows that the shape alone decides, and the pieces are added in double in their order. 16-bit floats are
+// widened a few rows at a time; statistics and parameters are float32 then.
 #include <nyala/backend/kernels/cpu/normalization/layer_normalization.h>
 
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/wide_runs.h>
 #include <nyala/backend/kernels/cpu/normalization/layer_normalization_loops.h>
 #include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/ops/nn/layer_normalization.h>
@@ -22,12 +24,26 @@ using Rows = ops::LayerNormalizationRows;
 constexpr int64_t kValuesPerPiece = 65536;
 constexpr int64_t kFewestRows = 8, kMostRows = 1024;  // of one partial sum: few sums, few roundings in each
 
-const char* unsupported_reason(const KernelCall& call) {
-  return call.input(0).dtype() == DType::float32 ? nullptr : "float32 only";
-}
-
 const ops::LayerNormalizationDescriptor& described(const KernelCall& call) {
   return call.descriptor<ops::LayerNormalizationDescriptor>();
+}
+
+const char* unsupported_reason(const KernelCall& call) {
+  const size_t x = call.op == &ops::kLayerNormalizationBackward ? 1 : 0;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const DType dtype = call.input(i).dtype();
+    if (i <= x ? !is_narrow_float(dtype) || dtype != call.input(x).dtype() : dtype != DType::float32)
+      return "float32 only, or 16-bit floats beside float32 statistics and parameters";
+  }
+  const bool is_long = Rows(call.input(x).shape(), described(call).axes).n > kWideRow;
+  return is_half(call.input(x).dtype()) && is_long ? "rows of more than 4096 16-bit floats" : nullptr;
+}
+
+/// Calls body(first, rows) for rows [first, last), which are as many at a time as are widened together.
+template <class Body>
+void for_each_block(bool wide, int64_t n, int64_t first, int64_t last, Body&& body) {
+  const int64_t step = wide ? std::max<int64_t>(1, kWideRow / n) : last - first;
+  for (int64_t row = first; row < last; row += step) body(row, std::min(step, last - row));
 }
 
 template <LoopsOf kLoops>
@@ -36,16 +52,24 @@ void forward(const KernelCall& call) {
   const Rows size(call.input(0).shape(), d.axes);
   const float* gamma = d.has_gamma ? call.in<float>(1) : nullptr;
   const float* beta = d.has_beta ? call.in<float>(d.has_gamma ? 2 : 1) : nullptr;
-  parallel_for(size.rows, kParallelGrain / size.n + 1, [&](int64_t first, int64_t last) {
-    kLoops().forward({.x = call.in<float>(0) + first * size.n,
-                      .gamma = gamma,
-                      .beta = beta,
-                      .y = call.out<float>(0) + first * size.n,
-                      .statistics = call.out<float>(1) + 2 * first,
-                      .rows = last - first,
-                      .n = size.n,
-                      .epsilon = d.epsilon,
-                      .centered = d.centered});
+  const WideInput x(call.input(0));
+  const WideOutput y(call.output(0));
+  const int64_t n = size.n;
+  parallel_for(size.rows, kParallelGrain / n + 1, [&](int64_t begin, int64_t end) {
+    for_each_block(x.is_widened(), n, begin, end, [&](int64_t first, int64_t rows) {
+      float wide[kWideRow], results[kWideRow];
+      float* place = y.place(first * n, results);
+      kLoops().forward({.x = x.read(first * n, rows * n, wide),
+                        .gamma = gamma,
+                        .beta = beta,
+                        .y = place,
+                        .statistics = call.out<float>(1) + 2 * first,
+                        .rows = rows,
+                        .n = n,
+                        .epsilon = d.epsilon,
+                        .centered = d.centered});
+      y.write(first * n, rows * n, place);
+    });
   });
 }
 
@@ -75,24 +99,38 @@ void add_pieces(const Pieces& pieces, const float* partial, float* sums) {
   });
 }
 
+/// Rows [begin, end), whose sums become `sums`.
+template <LoopsOf kLoops>
+void backward_piece(const KernelCall& call, int64_t n, int64_t begin, int64_t end, float* sums) {
+  const auto& d = described(call);
+  const WideInput gradient(call.input(0)), x(call.input(1));
+  const WideOutput dx(call.output(0));
+  for_each_block(x.is_widened(), n, begin, end, [&](int64_t first, int64_t rows) {
+    float wide_gradient[kWideRow], wide_x[kWideRow], results[kWideRow], more[2 * kWideRow];
+    float* place = dx.place(first * n, results);
+    kLoops().backward({.gradient = gradient.read(first * n, rows * n, wide_gradient),
+                       .x = x.read(first * n, rows * n, wide_x),
+                       .statistics = call.in<float>(2) + 2 * first,
+                       .gamma = d.has_gamma ? call.in<float>(3) : nullptr,
+                       .dx = place,
+                       .sums = !sums || first == begin ? sums : more,
+                       .rows = rows,
+                       .n = n,
+                       .centered = d.centered});
+    dx.write(first * n, rows * n, place);
+    for (int64_t i = 0; sums && first > begin && i < 2 * n; ++i) sums[i] += more[i];
+  });
+}
+
 template <LoopsOf kLoops>
 void backward(const KernelCall& call) {
-  const auto& d = described(call);
   const Pieces pieces(call);
   const int64_t n = pieces.size.n;
   float* partial = call.output(1).num_elements() > 0 ? call.workspace.raw_as<float>() : nullptr;
   parallel_for(pieces.count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
-      const int64_t first = piece * pieces.rows;
-      kLoops().backward({.gradient = call.in<float>(0) + first * n,
-                         .x = call.in<float>(1) + first * n,
-                         .statistics = call.in<float>(2) + 2 * first,
-                         .gamma = d.has_gamma ? call.in<float>(3) : nullptr,
-                         .dx = call.out<float>(0) + first * n,
-                         .sums = partial ? partial + piece * 2 * n : nullptr,
-                         .rows = std::min(pieces.rows, pieces.size.rows - first),
-                         .n = n,
-                         .centered = d.centered});
+      const int64_t first = piece * pieces.rows, last = std::min(first + pieces.rows, pieces.size.rows);
+      backward_piece<kLoops>(call, n, first, last, partial ? partial + piece * 2 * n : nullptr);
     }
   });
   if (partial) add_pieces(pieces, partial, call.out<float>(1));
@@ -100,9 +138,10 @@ void backward(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kLayerNormalization, DeviceKind::cpu, {name, unsupported_reason, nullptr, forward<kLoops>});
+  table.add(ops::kLayerNormalization, DeviceKind::cpu,
+            {name, unsupported_reason, nullptr, forward<kLoops>, true});
   table.add(ops::kLayerNormalizationBackward, DeviceKind::cpu,
-            {name, unsupported_reason, backward_workspace, backward<kLoops>});
+            {name, unsupported_reason, backward_workspace, backward<kLoops>, true});
 }
 
 }  // namespace

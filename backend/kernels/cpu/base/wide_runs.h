@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <nyala/backend/core/op.h>
+#include <nyala/backend/kernels/cpu/base/half_loops.h>
+
+/// How a loop over float32 runs over 16-bit floats: they are widened a tile at a time into a buffer on the
+/// stack, which stays in the cache, and what the loop writes is narrowed from there. Memory sees 16 bits
+/// only. A float32 tensor is read and written where it lies.
+namespace nyala {
+
+/// Elements of a tile, unless the loop needs others.
+inline constexpr int64_t kWideRun = 1024;
+/// Elements of the longest row that is widened as a whole on the stack.
+inline constexpr int64_t kWideRow = 4096;
+
+/// The conversions of this CPU for a 16-bit float.
+const HalfLoops& half_loops(DType dtype);
+
+/// float32 or a 16-bit float.
+inline bool is_narrow_float(DType dtype) { return dtype == DType::float32 || is_half(dtype); }
+
+class WideInput {
+ public:
+  /// `x` is float32 or a 16-bit float.
+  explicit WideInput(const Tensor& x)
+      : data_(x.raw()), loops_(is_half(x.dtype()) ? &half_loops(x.dtype()) : nullptr) {}
+
+  bool is_widened() const { return loops_ != nullptr; }
+  /// Elements [first, first + count): where they lie, or in `buffer`.
+  const float* read(int64_t first, int64_t count, float* buffer) const {
+    if (!loops_) return static_cast<const float*>(data_) + first;
+    loops_->widen(static_cast<const uint16_t*>(data_) + first, buffer, count);
+    return buffer;
+  }
+
+ private:
+  const void* data_;
+  const HalfLoops* loops_;
+};
+
+class WideOutput {
+ public:
+  explicit WideOutput(const Tensor& y)
+      : data_(y.raw()), loops_(is_half(y.dtype()) ? &half_loops(y.dtype()) : nullptr) {}
+
+  bool is_narrowed() const { return loops_ != nullptr; }
+  /// Where elements from `first` on are to be written, before write() of the same.
+  float* place(int64_t first, float* buffer) const {
+    return loops_ ? buffer : static_cast<float*>(data_) + first;
+  }
+  /// Brings what was written to place() to the tensor.
+  void write(int64_t first, int64_t count, const float* place) const {
+    if (loops_) loops_->narrow(place, static_cast<uint16_t*>(data_) + first, count);
+  }
+
+ private:
+  void* data_;
+  const HalfLoops* loops_;
+};
+
+/// Buffer `which` of the calling thread with room for `count` floats, for loops that need more at a time than
+/// belongs on a stack, such as an image. Kept, so that a warm step grows nothing.
+float* wide_scratch(int which, int64_t count);
+
+/// Whether a tensor of the call is a 16-bit float.
+inline bool runs_wide(const KernelCall& call) {
+  for (const Tensor* input : call.inputs)
+    if (is_half(input->dtype())) return true;
+  for (const Tensor& output : call.outputs)
+    if (is_half(output.dtype())) return true;
+  return false;
+}
+
+/// Calls body(first, count) for the tiles of [begin, end); there is one where `wide` is false.
+template <class Body>
+void for_each_tile(bool wide, int64_t begin, int64_t end, Body&& body) {
+  if (!wide) return body(begin, end - begin);
+  for (int64_t first = begin; first < end; first += kWideRun) body(first, std::min(kWideRun, end - first));
+}
+
+}  // namespace nyala
