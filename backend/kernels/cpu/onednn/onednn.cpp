@@ -5,6 +5,7 @@
 // refuses, so that the next kernel of the list is asked.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -660,7 +661,7 @@ const char* unsupported_dtypes(const Dtypes& d) {
   if (!is_taken(d.values) || !is_taken(d.weights) || !is_taken(d.output) || !is_taken(d.bias))
     return "float32 and bfloat16 only";
   if (d.values == DType::bfloat16)
-    return has_fast_bfloat16() ? nullptr : "oneDNN is slow in bfloat16 on this CPU";
+    return has_fast_bfloat16() ? nullptr : "bfloat16 needs AVX512_BF16 or AMX, and NYALA_BFLOAT16_PRODUCTS=1";
   const bool all_wide = d.weights == d.values && d.output == d.values && d.bias == d.values;
   return all_wide ? nullptr : "bfloat16 beside float32 values";
 }
@@ -682,6 +683,8 @@ const char* reason_of(const Problem& problem) {
 
 bool has_fast_bfloat16() {
   static const bool has = [] {
+    const char* const wanted = std::getenv("NYALA_BFLOAT16_PRODUCTS");
+    if (!wanted || std::string(wanted) != "1") return false;
     constexpr unsigned kWanted = dnnl_cpu_isa_avx512_core_bf16;
     return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & kWanted) == kWanted;
   }();

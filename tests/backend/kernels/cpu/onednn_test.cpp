@@ -113,7 +113,7 @@ TEST_F(OneDnn, PacksTheFactorOnTheRight) {
 onednn::Dtypes all_of(DType dtype) { return {dtype, dtype, dtype, dtype}; }
 
 TEST(OneDnnDtypes, WhatIsTaken) {
-  const std::string slow = "oneDNN is slow in bfloat16 on this CPU";
+  const std::string slow = "bfloat16 needs AVX512_BF16 or AMX, and NYALA_BFLOAT16_PRODUCTS=1";
   onednn::MatmulProblem product{.rows = 64, .inner = 64, .columns = 64, .dtypes = all_of(DType::bfloat16)};
   const auto reason = [&] {
     const char* const text = onednn::unsupported_reason(product);
@@ -135,7 +135,8 @@ TEST(OneDnnDtypes, WhatIsTaken) {
 
 /// In bfloat16 by oneDNN itself, where this CPU has the instructions: against float32 on the same numbers.
 TEST(OneDnnDtypes, ProductsOfBfloat16) {
-  if (!onednn::has_fast_bfloat16()) GTEST_SKIP() << "this CPU has no instructions for bfloat16";
+  if (!onednn::has_fast_bfloat16())
+    GTEST_SKIP() << "bfloat16 needs AVX512_BF16 or AMX, and NYALA_BFLOAT16_PRODUCTS=1";
   const ScopedValue<std::string_view> only(thread_context().only_kernel, "onednn");
   const Tensor x = ops::cast(counted({2, 9, 9, 32}, 0.1f), DType::bfloat16),
                rows = ops::cast(counted({70, 64}, 0.1f), DType::bfloat16),
