@@ -5,8 +5,7 @@
 namespace nyala {
 
 Tensor detail::at_least_float32(const Tensor& x) {
-  const bool widens = x.defined() && is_floating(x.dtype()) && size_of(x.dtype()) < size_of(DType::float32);
-  return widens ? ops::cast(x, DType::float32) : x;
+  return x.defined() ? ops::cast(x, dtype_of_sums(x.dtype())) : x;
 }
 
 }  // namespace nyala

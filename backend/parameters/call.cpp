@@ -67,8 +67,7 @@ bool Call::casts(const VariableNode& node) const {
 }
 
 void Call::add_loss(const Tensor& loss) {
-  const bool is_half = is_floating(loss.dtype()) && size_of(loss.dtype()) < 4;
-  losses_.push_back(is_half ? ops::cast(loss, DType::float32) : loss);
+  losses_.push_back(ops::cast(loss, dtype_of_sums(loss.dtype())));
 }
 
 void Call::assign(const Variable& variable, const Tensor& value) {

@@ -163,7 +163,7 @@ TEST_F(MixedPrecision, FilesKeepPolicies) {
   x = MultiHeadAttention(2, 3)(x, x);
   x = SpatialDropout1D(0.1)(x);
   x = RNN({LSTMCell(3, {.dtype = "float32"}), GRUCell(2)})(x);
-  const Model model(words, Dense(2, {.dtype = "float64"})(x));
+  const Model model(words, Dense(2, {.dtype = "float32"})(x));
   model.compile({.optimizer = "adam", .loss = "mse"});
   const Tensor ids = Tensor::ones({3, 5}, DType::int32), y = numbers({3, 2}, 1);
   model.fit(ids, y, {.verbose = 0});
@@ -175,17 +175,17 @@ TEST_F(MixedPrecision, FilesKeepPolicies) {
     const Model again = load_model(path);
     for (const Layer& layer : model.layers())
       EXPECT_EQ(again.get_layer(layer.name()).dtype_policy(), layer.dtype_policy()) << layer.name();
-    EXPECT_EQ(again.predict(ids, {.verbose = 0}).to_vector<double>(),
-              model.predict(ids, {.verbose = 0}).to_vector<double>());
+    EXPECT_EQ(again.predict(ids, {.verbose = 0}).to_vector<float>(),
+              model.predict(ids, {.verbose = 0}).to_vector<float>());
     EXPECT_EQ(again.train_on_batch(ids, y).at("loss"), load_model(path).train_on_batch(ids, y).at("loss"));
   }
   for (const char* name : {"weights.weights.h5", "weights.npz", "weights.safetensors"}) {
     const std::string path = (folder.path() / name).string();
     model.save_weights(path);
-    const auto before = model.predict(ids, {.verbose = 0}).to_vector<double>();
+    const auto before = model.predict(ids, {.verbose = 0}).to_vector<float>();
     for (const Variable& weight : model.weights()) weight.assign(0.0);
     model.load_weights(path);
-    EXPECT_EQ(model.predict(ids, {.verbose = 0}).to_vector<double>(), before) << name;
+    EXPECT_EQ(model.predict(ids, {.verbose = 0}).to_vector<float>(), before) << name;
   }
 }
 
