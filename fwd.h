@@ -120,6 +120,7 @@ class CustomScaleLayer;
 struct CustomScaleLayerConfig;
 class DType;
 class DTypeError;
+class DTypePolicy;
 class DataParallel;
 struct DataParallelConfig;
 class Dataset;

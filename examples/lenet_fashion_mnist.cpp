@@ -45,20 +45,17 @@ Strategy chosen_strategy(const std::string& name) {
     if (!strategy.is_chief()) be_silent();
     return strategy;
   }
-  std::fprintf(stderr,
-               "--strategy: expected one_device, mirrored, central_storage, multi_worker, "
-               "parameter_server or synchronous_parameter_server: %s\n",
-               name.c_str());
+  std::fprintf(stderr, "--strategy: expected one_device, mirrored, central_storage, multi_worker, "
+                       "parameter_server or synchronous_parameter_server: %s\n", name.c_str());
   std::exit(2);
 }
 
 // clang-format off: these lines stand in the README
 int main(int argc, char** argv) {
-  if (is_parameter_server()) return serve_parameters();  // elsewhere false
+  if (is_parameter_server()) return serve_parameters();       // elsewhere false
   set_random_seed(1);
-  configure_logical_devices("cpu", 2);  // a laptop becomes two devices
-  set_dtype_policy(option(argc, argv, "--dtype", "float32"));
-  auto [train, test] = datasets::fashion_mnist();  // Arrays: uint8 images, int labels
+  configure_logical_devices("cpu", 2);                        // a laptop becomes two devices
+  auto [train, test] = datasets::fashion_mnist();             // Arrays: uint8 images, int labels
   Strategy strategy = MirroredStrategy({.devices = {"cpu:0", "cpu:1"}});
   strategy = chosen_strategy(option(argc, argv, "--strategy", "mirrored"));
   for (Arrays* part : {&train, &test}) {
@@ -66,9 +63,11 @@ int main(int argc, char** argv) {
         std::min<int64_t>(std::stoll(option(argc, argv, "--rows", "60000")), part->x.shape()[0]);
     *part = {part->x.rows(0, rows), part->y.rows(0, rows)};
   }
+  set_dtype_policy(option(argc, argv, "--dtype", "float32"));
   auto make_lenet = [] {
-    Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}),
-                    AveragePooling2D(2), Conv2D(50, 5, {.activation = "relu"}), AveragePooling2D(2),
+    Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0),
+                    Conv2D(20, 3, {.activation = "relu"}), AveragePooling2D(2),
+                    Conv2D(50, 5, {.activation = "relu"}), AveragePooling2D(2),
                     Flatten(), Dense(128, {.activation = "relu"}), Dense(10)});
     net.compile({.optimizer = Adam({.learning_rate = 2e-3}),
                  .loss = SparseCategoricalCrossentropy({.from_logits = true}),
@@ -77,11 +76,9 @@ int main(int argc, char** argv) {
   };
   auto model = strategy.scope(make_lenet);
   model.summary();
-  History history =
-      model.fit(train, {.batch_size = 256,
-                        .epochs = 5,
-                        .callbacks = {ModelCheckpoint("lenet.weights.h5", {.save_weights_only = true})},
-                        .validation_data = test});
+  History history = model.fit(train, {.batch_size = 256, .epochs = 5,
+                                      .callbacks = {ModelCheckpoint("lenet.weights.h5", {.save_weights_only = true})},
+                                      .validation_data = test});
 
   auto restored = OneDeviceStrategy("cpu:0").scope(make_lenet);
   restored.load_weights("lenet.weights.h5");

@@ -1,4 +1,4 @@
-// examples/mixed_precision.cpp: it learns, comes back from its file, and says what is computed in which dtype.
+// examples/mixed_precision.cpp: it learns, comes back from its file, and says what computes in which dtype.
 #include <nyala/tests/examples/run_example.h>
 #include <nyala/tests/support/scratch_folder.h>
 

@@ -13,7 +13,7 @@
 #include <nyala/tests/golden/golden_data.h>
 #include <nyala/tests/golden/on_devices.h>
 
-namespace nyala::golden {
+namespace nyala::golden::mixed_precision_test {
 namespace {
 
 constexpr int kSteps = 3;
@@ -159,4 +159,4 @@ TEST(GoldenMixedPrecisionFiles, OldFormatsSayThePolicyToo) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::mixed_precision_test

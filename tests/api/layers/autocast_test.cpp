@@ -23,7 +23,7 @@ using Dtypes = std::map<std::string, DType>;
 
 /// Notes in which dtypes it is given what.
 struct Notes : LayerNode {
-  explicit Notes(Dtypes* seen) : seen(seen) {}
+  explicit Notes(Dtypes* dtypes) : seen(dtypes) {}
   Dtypes* seen;
   Variable kernel, fixed, count;
   Variable gain = track("gain", Variable(2.0)), whole = track("whole", Variable(3.0, {.autocast = false}));
