@@ -1,12 +1,17 @@
 // The kernels that take 16-bit floats themselves, in sizes beyond their tiles and rows.
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/status_word.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
@@ -199,6 +204,25 @@ TEST(HalfKernels, CastsBetweenThem) {
     EXPECT_EQ(kernels_that_run([](const Tensors& t) { return ops::cast(t[0], DType::bfloat16); },
                                {x.detached()})[0],
               "cast: " + level());
+  }
+}
+
+/// Rows are moved as they are; those of bad indices are NaN.
+TEST(HalfKernels, RowsOfATable) {
+  const Tensor rows = tensor_of({2, 0, 2}, {3}, DType::int32), bad = tensor_of({1, 7}, {2}, DType::int64);
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    const Tensor table = ops::cast(values({3, 5}), dtype);
+    const OpFunction f = [rows](const Tensors& t) { return ops::take(t[0].detached(), rows, 0); };
+    EXPECT_EQ(values_of(f({table})), values_of(ops::take(ops::cast(table, DType::float64), rows, 0)));
+    EXPECT_EQ(kernels_that_run(f, {table}), std::vector<std::string>{"take: rows"});
+    StatusWords words;
+    {
+      const StatusScope reports(words);
+      const std::vector<double> taken = values_of(ops::take(table, bad, 0));
+      EXPECT_FALSE(std::isnan(taken[0]));
+      EXPECT_TRUE(std::isnan(taken[5]));
+    }
+    EXPECT_THROW(words.check(), NumericError);
   }
 }
 

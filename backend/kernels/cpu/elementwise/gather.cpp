@@ -18,10 +18,20 @@ int64_t index_at(const I* indices, int64_t position, int64_t size) {
   return index < 0 || index >= size ? -1 : index;
 }
 
-const char* unsupported_reason(const KernelCall& call) {
-  if (call.output(0).dtype() != DType::float32) return "float32 only";
+const char* unsupported_indices(const KernelCall& call) {
   const DType dtype = call.input(1).dtype();
   return dtype == DType::int32 || dtype == DType::int64 ? nullptr : "indices of int32 or int64 only";
+}
+
+const char* unsupported_take(const KernelCall& call) {
+  const DType dtype = call.output(0).dtype();
+  if (dtype != DType::float32 && !is_half(dtype)) return "float32 and 16-bit floats only";
+  return unsupported_indices(call);
+}
+
+const char* unsupported_take_backward(const KernelCall& call) {
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  return unsupported_indices(call);
 }
 
 template <class Body>
@@ -32,11 +42,13 @@ void with_indices(const Tensor& indices, Body&& body) {
     body(indices.raw_as<int64_t>());
 }
 
-void run_take(const KernelCall& call) {
+/// `missing` stands where an index is bad.
+template <class T>
+void take_rows(const KernelCall& call, T missing) {
   const auto g = ops::detail::take_geometry(call.input(0).shape(), call.input(1).shape(),
-                                    call.descriptor<ops::GatherDescriptor>().axis);
-  const float* x = call.in<float>(0);
-  float* y = call.out<float>(0);
+                                            call.descriptor<ops::GatherDescriptor>().axis);
+  const T* x = call.in<T>(0);
+  T* y = call.out<T>(0);
   with_indices(call.input(1), [&](const auto* indices) {
     const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, g.inner));
     parallel_for(g.outer * g.count, grain, [&](int64_t begin, int64_t end) {
@@ -46,18 +58,25 @@ void run_take(const KernelCall& call) {
           std::copy_n(x + (row / g.count * g.size + index) * g.inner, g.inner, y + row * g.inner);
         } else {
           ops::detail::report_bad_index(call, position, g.size);
-          std::fill_n(y + row * g.inner, g.inner, std::numeric_limits<float>::quiet_NaN());
+          std::fill_n(y + row * g.inner, g.inner, missing);
         }
       }
     });
   });
 }
 
+void run_take(const KernelCall& call) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const DType dtype = call.output(0).dtype();
+  if (dtype == DType::float32) return take_rows(call, kNan);
+  return dtype == DType::bfloat16 ? take_rows(call, bfloat16(kNan)) : take_rows(call, float16(kNan));
+}
+
 /// Each piece of work owns a range of the result's rows and reads all indices: no two write the same element,
 /// and each element's sum is taken in the order of the indices.
 void run_take_backward(const KernelCall& call) {
   const auto g = ops::detail::take_geometry(call.output(0).shape(), call.input(1).shape(),
-                                    call.descriptor<ops::ScatterAddDescriptor>().axis);
+                                            call.descriptor<ops::ScatterAddDescriptor>().axis);
   const float* dy = call.in<float>(0);
   float* dx = call.out<float>(0);
   const bool worth_it = g.outer * (g.size + g.count) * g.inner > kParallelGrain;
@@ -85,9 +104,9 @@ void run_take_backward(const KernelCall& call) {
 
 void register_gather(KernelTable& table) {
   table.add(ops::kTake, DeviceKind::cpu,
-            {.name = "rows", .unsupported_reason = unsupported_reason, .run = run_take});
+            {.name = "rows", .unsupported_reason = unsupported_take, .run = run_take, .takes_half = true});
   table.add(ops::kTakeBackward, DeviceKind::cpu,
-            {.name = "rows", .unsupported_reason = unsupported_reason, .run = run_take_backward});
+            {.name = "rows", .unsupported_reason = unsupported_take_backward, .run = run_take_backward});
 }
 
 }  // namespace nyala
