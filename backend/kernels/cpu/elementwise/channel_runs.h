@@ -70,7 +70,7 @@ class ChannelRuns {
 /// false. Calls body(offset, part); buffers are kMaxPeriod floats.
 template <class Body>
 void for_each_part(bool wide, PeriodicLoops::Run run, Body&& body) {
-  constexpr int64_t kPart = PeriodicLoops::kMaxPeriod / 2;
+  constexpr int64_t kPart = 1024;  // what is widened and the floats behind it stay in the first-level cache
   const int64_t step = wide ? std::max(int64_t{1}, kPart / run.period) * run.period : run.count;
   for (int64_t offset = 0; offset < run.count; offset += step)
     body(offset, PeriodicLoops::Run{std::min(step, run.count - offset), run.period});

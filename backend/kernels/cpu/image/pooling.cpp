@@ -1,6 +1,9 @@
 // Lanes are channels, rows of windows one loop. The gradient of a maximum finds the winner in x again; no
 // tensor of places is kept. Windows that share no pixels write their gradients, others add to zeros; where
-// windows cover x no zeros are written first. 16-bit floats are widened an image at a time.
+// windows cover x no zeros are written first. 16-bit floats are widened a few rows of windows at a time, and
+// an image at a time for the gradients.
+#include <algorithm>
+
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/kernels/cpu/base/wide_runs.h>
 #include <nyala/backend/kernels/cpu/image/pooling.h>
@@ -52,17 +55,57 @@ float* place_of(const WideOutput& y, int64_t n, int64_t size, int scratch) {
   return y.place(n * size, y.is_narrowed() ? wide_scratch(scratch, size) : nullptr);
 }
 
+/// Rows of windows whose part of an image is widened together.
+struct Band {
+  PoolingLoops::Shape shape;  // of the part
+  int64_t first_pixel_row;
+
+  Band(const PoolingLoops::Shape& whole, int64_t first, int64_t rows) : shape(whole) {
+    const int64_t begin = first * whole.stride_height - whole.pad_top;
+    const int64_t end = begin + (rows - 1) * whole.stride_height + whole.pool_height;
+    first_pixel_row = std::clamp<int64_t>(begin, 0, whole.height);
+    shape.height = std::max<int64_t>(0, std::min(end, whole.height) - first_pixel_row);
+    shape.pad_top = first_pixel_row - begin;
+    shape.out_height = rows;
+  }
+  /// As many as stay in the second-level cache.
+  static int64_t rows(const PoolingLoops::Shape& s) {
+    constexpr int64_t kFloats = 32768;
+    const int64_t pixel_rows = kFloats / (s.width * s.channels) - s.pool_height;
+    return std::clamp<int64_t>(pixel_rows / s.stride_height + 1, 1, s.out_height);
+  }
+};
+
+template <LoopsOf kLoops, PoolingLoops::Row PoolingLoops::*kRow>
+void forward_half(const KernelCall& call, const Images& images) {
+  const PoolingLoops::Shape& whole = images.shape;
+  const WideInput x(call.input(0));
+  const WideOutput y(call.output(0));
+  const int64_t x_row = whole.width * whole.channels, y_row = whole.out_width * whole.channels,
+                step = Band::rows(whole);
+  images.for_each([&](int64_t n) {
+    for (int64_t first = 0; first < whole.out_height; first += step) {
+      const int64_t rows = std::min(step, whole.out_height - first);
+      const Band band(whole, first, rows);
+      const int64_t size = band.shape.height * x_row, to = n * images.y_size + first * y_row;
+      const float* part =
+          x.read(n * images.x_size + band.first_pixel_row * x_row, size, wide_scratch(0, size));
+      float* place = y.place(to, wide_scratch(1, rows * y_row));
+      for (int64_t oy = 0; oy < rows; ++oy) (kLoops().*kRow)(band.shape, part, oy, place + oy * y_row);
+      y.write(to, rows * y_row, place);
+    }
+  });
+}
+
 template <LoopsOf kLoops, PoolingLoops::Row PoolingLoops::*kRow>
 void forward(const KernelCall& call) {
   const Images images(call, call.input(0).shape());
-  const WideInput x(call.input(0));
-  const WideOutput y(call.output(0));
+  if (is_half(call.input(0).dtype())) return forward_half<kLoops, kRow>(call, images);
   images.for_each([&](int64_t n) {
-    const float* image = image_of(x, n, images.x_size, 0);
-    float* place = place_of(y, n, images.y_size, 1);
     for (int64_t oy = 0; oy < images.shape.out_height; ++oy)
-      (kLoops().*kRow)(images.shape, image, oy, place + oy * (images.y_size / images.shape.out_height));
-    y.write(n * images.y_size, images.y_size, place);
+      (kLoops().*kRow)(
+          images.shape, call.in<float>(0) + n * images.x_size, oy,
+          call.out<float>(0) + n * images.y_size + oy * (images.y_size / images.shape.out_height));
   });
 }
 

@@ -42,7 +42,7 @@ const char* unsupported_reason(const KernelCall& call) {
 /// Calls body(first, rows) for rows [first, last), which are as many at a time as are widened together.
 template <class Body>
 void for_each_block(bool wide, int64_t n, int64_t first, int64_t last, Body&& body) {
-  const int64_t step = wide ? std::max<int64_t>(1, kWideRow / n) : last - first;
+  const int64_t step = wide ? std::max<int64_t>(1, kWideRun / n) : last - first;
   for (int64_t row = first; row < last; row += step) body(row, std::min(step, last - row));
 }
 
