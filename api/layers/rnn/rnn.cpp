@@ -38,6 +38,6 @@ RNN::RNN(const Config& config) : RecurrentLayer(node_from<RnnNode>(config)) {}
 RNN::RNN(Layer cell, Config config) : RNN(with(std::move(config), &Config::cell, std::move(cell))) {}
 
 RNN::RNN(std::vector<Layer> cells, Config config)
-    : RNN(StackedRNNCells(std::move(cells)), std::move(config)) {}
+    : RNN(StackedRNNCells(std::move(cells), {.dtype = config.dtype}), config) {}
 
 }  // namespace nyala
