@@ -44,8 +44,8 @@ int main(int argc, char** argv) {
   const auto scope = strategy.scope();
   set_dtype_policy(policy);  // "mixed_bfloat16": of all layers made from here on
   const Sequential model(
-      {Input({kSide, kSide, 1}), Conv2D(16, 3, {.activation = "relu"}), BatchNormalization(), MaxPooling2D(),
-       Conv2D(32, 3, {.activation = "relu"}), GlobalAveragePooling2D(), Dense(2),
+      {Input({kSide, kSide, 1}), Conv2D(16, 3, {.activation = "relu"}), BatchNormalization({.momentum = 0.9}),
+       MaxPooling2D(), Conv2D(32, 3, {.activation = "relu"}), GlobalAveragePooling2D(), Dense(2),
        Activation("softmax", {.dtype = "float32"})});  // probabilities with all their digits
   model.compile(
       {.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
