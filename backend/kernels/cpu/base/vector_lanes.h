@@ -7,6 +7,15 @@
 /// inline function shared with other files could be linked from the one that an older CPU cannot run.
 namespace nyala::vec {
 
+/// Calls f.template operator()<n>() for n = 1 ... kLargest. Inlined everywhere, so that no file's is linked.
+template <int kLargest, class Body>
+[[gnu::always_inline]] inline void with_number(int64_t n, Body&& f) {
+  if constexpr (kLargest > 1) {
+    if (n < kLargest) return with_number<kLargest - 1>(n, f);
+  }
+  f.template operator()<kLargest>();
+}
+
 template <int kBytes>
 struct VectorTypes;
 template <>

@@ -19,15 +19,6 @@ struct DirectConvolution {
   using Activation = DirectConvolutionLoops::Activation;
   static constexpr bool kWide = kBytes == 64;
 
-  /// Calls f.template operator()<n>() for n = 1 ... kLargest.
-  template <int kLargest, class Body>
-  [[gnu::always_inline]] static void with_number(int64_t n, Body&& f) {
-    if constexpr (kLargest > 1) {
-      if (n < kLargest) return with_number<kLargest - 1>(n, f);
-    }
-    f.template operator()<kLargest>();
-  }
-
   /// kVectors vectors of memory, of which `count` floats are there.
   template <int kVectors>
   struct Part {

@@ -118,19 +118,10 @@ void forward_rows(const Shape& s, const Forward& in) {
       forward_block<kVectors, kHeight, 1>(s, in, spread, oy, ox);
 }
 
-/// Calls f.template operator()<n>() for n = 1 ... kLargest.
-template <int kLargest, class Body>
-void with_number(int64_t n, Body&& f) {
-  if constexpr (kLargest > 1) {
-    if (n < kLargest) return with_number<kLargest - 1>(n, f);
-  }
-  f.template operator()<kLargest>();
-}
-
 void forward(const Shape& s, const float* x, const float* kernel, const float* bias, Activation activation,
              float* y) {
-  with_number<kMaxVectors>(s.period / 16, [&]<int kVectors>() {
-    with_number<SingleChannelLoops::kMaxHeight>(s.kernel_height, [&]<int kHeight>() {
+  vec::with_number<kMaxVectors>(s.period / 16, [&]<int kVectors>() {
+    vec::with_number<SingleChannelLoops::kMaxHeight>(s.kernel_height, [&]<int kHeight>() {
       forward_rows<kVectors, kHeight>(s, Forward{x, kernel, bias, y, activation});
     });
   });

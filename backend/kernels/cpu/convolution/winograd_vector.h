@@ -24,15 +24,6 @@ struct Winograd {
   static constexpr int kPoints = WinogradLoops::kPoints, kPanelVectors = kWide ? 4 : 2;
   static constexpr int64_t kPanel = kPanelVectors * kLanes;
 
-  /// Calls f.template operator()<n>() for n = 1 ... kLargest.
-  template <int kLargest, class Body>
-  [[gnu::always_inline]] static void with_number(int64_t n, Body&& f) {
-    if constexpr (kLargest > 1) {
-      if (n < kLargest) return with_number<kLargest - 1>(n, f);
-    }
-    f.template operator()<kLargest>();
-  }
-
   /// Calls f(first filter, width) for each panel.
   template <class Body>
   [[gnu::always_inline]] static void for_each_panel(int64_t filters, Body&& f) {

@@ -60,15 +60,6 @@ struct Recurrent {
     return L::all(1.0f);
   }
 
-  /// Calls f.template operator()<n>() for n = 1 ... kLargest.
-  template <int kLargest, class Body>
-  [[gnu::always_inline]] static void with_number(int64_t n, Body&& f) {
-    if constexpr (kLargest > 1) {
-      if (n < kLargest) return with_number<kLargest - 1>(n, f);
-    }
-    f.template operator()<kLargest>();
-  }
-
   /// Rows in blocks of about one size: body.operator()<rows>(first).
   template <class Body>
   [[gnu::always_inline]] static void for_row_blocks(int64_t rows, Body&& body) {
