@@ -135,9 +135,12 @@ void Coordinator::forget(uint64_t call) {
 
 /// What a worker tells.
 void Coordinator::take(const CoordinatorRequest& request) {
-  if (request.call == CoordinatorCall::join) in_training_[request.worker] = request.training;
-  if (request.call == CoordinatorCall::left) in_training_.erase(request.worker);
-  changed_.notify_all();
+  if (request.call == CoordinatorCall::join || request.call == CoordinatorCall::left) {
+    in_training_.erase(request.worker);
+    if (request.call == CoordinatorCall::join && !gone_.contains(request.worker))
+      in_training_[request.worker] = request.training;
+    changed_.notify_all();
+  }
   if (!is_on_ || request.training != training_) return;
   if (request.call == CoordinatorCall::fail) {
     events_.push_back({.kind = CoordinatorEvent::Kind::failed, .text = request.text});

@@ -100,6 +100,7 @@ TEST(Coordinator, WaitsUntilWorkersHaveWhatTrainingEndedWith) {
   answer(*way, {.call = Call::left, .worker = 6, .training = 1});
   EXPECT_EQ(all_have.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   watches.erase(7);
+  start(*way, {.call = Call::join, .worker = 7, .training = 1, .id = 1, .text = "facts"})->wait();
   EXPECT_EQ(all_have.wait_for(kTimeout / 2), std::future_status::ready);
   coordinator->end("over");
 }
