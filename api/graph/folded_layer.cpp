@@ -119,7 +119,7 @@ std::vector<FoldedLayer::Source> FoldedLayer::sources(const Call& c) const {
 }
 
 std::shared_ptr<const FoldedLayer::Weights> FoldedLayer::weights(Call& c) const {
-  const WithoutAutocast whole(c);  // what is folded is rounded once, at its end
+  const AutocastScope whole(c, {});  // what is folded is rounded once, at its end
   const size_t replica = static_cast<size_t>(c.options().local_index);
   const std::vector<Source> now = sources(c);
   {

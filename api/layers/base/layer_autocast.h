@@ -6,37 +6,32 @@
 
 namespace nyala::detail {
 
-/// Keras' autocast scope of a layer's call, as long as this object lives: the dtype in which `c` gives the
-/// values of variables. A layer whose compute and variable dtypes are equal opens none of its own, but ends
-/// that of the layer that calls it.
-class LayerAutocast {
+/// Gives the values of variables in `dtype` (none: as they are) as long as this object lives.
+class AutocastScope {
  public:
-  LayerAutocast(Call& c, const LayerNode& layer) : call_(c), outer_(c.autocast()) {
-    if (!layer.autocast())
-      c.set_autocast({});
-    else if (outer_ || layer.compute_dtype() != layer.variable_dtype())
-      c.set_autocast(layer.compute_dtype());
+  AutocastScope(Call& c, std::optional<DType> dtype) : call_(c), outer_(c.autocast()) {
+    c.set_autocast(dtype);
   }
-  ~LayerAutocast() { call_.set_autocast(outer_); }
-  LayerAutocast(const LayerAutocast&) = delete;
-  LayerAutocast& operator=(const LayerAutocast&) = delete;
+  ~AutocastScope() { call_.set_autocast(outer_); }
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
 
  private:
   Call& call_;
   std::optional<DType> outer_;
 };
 
-/// Reads variables as they are, as long as this object lives.
-class WithoutAutocast {
+/// Keras' autocast scope of a layer's call. A layer whose compute and variable dtypes are equal opens none of
+/// its own, but ends that of the layer that calls it.
+class LayerAutocast : AutocastScope {
  public:
-  explicit WithoutAutocast(Call& c) : call_(c), outer_(c.autocast()) { c.set_autocast({}); }
-  ~WithoutAutocast() { call_.set_autocast(outer_); }
-  WithoutAutocast(const WithoutAutocast&) = delete;
-  WithoutAutocast& operator=(const WithoutAutocast&) = delete;
+  LayerAutocast(Call& c, const LayerNode& layer) : AutocastScope(c, dtype_of(c, layer)) {}
 
  private:
-  Call& call_;
-  std::optional<DType> outer_;
+  static std::optional<DType> dtype_of(const Call& c, const LayerNode& layer) {
+    const bool opens = c.autocast() || layer.compute_dtype() != layer.variable_dtype();
+    return layer.autocast() && opens ? std::optional(layer.compute_dtype()) : std::nullopt;
+  }
 };
 
 }  // namespace nyala::detail
