@@ -66,9 +66,7 @@ bool Call::casts(const VariableNode& node) const {
          node.spec.dtype != *options_.autocast;
 }
 
-void Call::add_loss(const Tensor& loss) {
-  losses_.push_back(ops::cast(loss, dtype_of_sums(loss.dtype())));
-}
+void Call::add_loss(const Tensor& loss) { losses_.push_back(ops::cast(loss, dtype_of_sums(loss.dtype()))); }
 
 void Call::assign(const Variable& variable, const Tensor& value) {
   const VariableSpec& spec = variable.node().spec;  // throws for an empty handle, before it is queued
@@ -155,7 +153,7 @@ Tensor Call::global_sum(const Tensor& x, const Axes& axes, bool keepdims) const 
 Tensor Call::global_mean(const Tensor& x, const Axes& axes, bool keepdims) const {
   if (!replica() || x.is_abstract() || !meets_rows(x, axes)) return ops::mean(x, axes, keepdims);
   const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::float32;
-  const Tensor wide = ops::cast(x, size_of(dtype) < 4 ? DType::float32 : dtype);
+  const Tensor wide = ops::cast(x, dtype_of_sums(dtype));
   int64_t count = axes.empty() ? x.num_elements() : 1;
   for (const int axis : axes) count *= x.shape()[x.shape().normalize_axis(axis)];
   const Tensor own = Tensor::full({}, static_cast<double>(count), wide.dtype(), x.device());

@@ -117,14 +117,6 @@ void execute_on_host(const Execution& e) {
   for (size_t i = 0; i < e.outputs.size(); ++i) e.outputs[i].copy_from(results[i]);
 }
 
-bool any_half(const Execution& e) {
-  for (const Tensor* input : e.inputs)
-    if (is_half(input->dtype())) return true;
-  for (const Tensor& output : e.outputs)
-    if (is_half(output.dtype())) return true;
-  return false;
-}
-
 void cast_into(const Tensor& from, Tensor to) {
   const Tensor* const inputs[] = {&from};
   execute({ops::kCast, ops::CastDescriptor{to.dtype()}, inputs, std::span(&to, 1), to.device()});
@@ -192,7 +184,7 @@ void execute(const Execution& e) {
   WithStatusWord with_word(e.op, e.inputs, e.device);
   Stream& stream = stream_of(e.device);
   KernelCall call{&e.op, nullptr, e.descriptor.data(), with_word.inputs(), e.outputs, {}, &stream};
-  if (any_half(e)) {
+  if (has_half(call)) {
     call.kernel = KernelTable::instance().find_half(call, e.device.kind);
     if (!call.kernel && !e.op.takes_half) return execute_in_float32(e);
   }

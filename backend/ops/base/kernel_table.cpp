@@ -103,6 +103,14 @@ std::string all_unsupported_reasons(std::span<const Kernel> fast, const KernelCa
 
 }  // namespace
 
+bool has_half(const KernelCall& call) {
+  for (const Tensor* input : call.inputs)
+    if (is_half(input->dtype())) return true;
+  for (const Tensor& output : call.outputs)
+    if (is_half(output.dtype())) return true;
+  return false;
+}
+
 const Kernel* KernelTable::find_half(const KernelCall& call, DeviceKind kind) const {
   const bool logging = log_enabled(LogChannel::kernels);
   const std::span<const Kernel> fast = fast_kernels(*call.op, kind);

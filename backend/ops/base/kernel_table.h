@@ -42,6 +42,9 @@ class KernelTable {
   std::unordered_map<const OpDef*, Lists> fast_;
 };
 
+/// Whether a tensor of the call is a 16-bit float.
+bool has_half(const KernelCall& call);
+
 /// Adds the kernels of every kind of device. Defined in backend/kernels, so that ops know no kernel.
 void register_kernels(KernelTable& table);
 

@@ -65,15 +65,6 @@ class WideOutput {
 /// belongs on a stack, such as an image. Kept, so that a warm step grows nothing.
 float* wide_scratch(int which, int64_t count);
 
-/// Whether a tensor of the call is a 16-bit float.
-inline bool runs_wide(const KernelCall& call) {
-  for (const Tensor* input : call.inputs)
-    if (is_half(input->dtype())) return true;
-  for (const Tensor& output : call.outputs)
-    if (is_half(output.dtype())) return true;
-  return false;
-}
-
 /// Calls body(first, count) for the tiles of [begin, end); there is one where `wide` is false.
 template <class Body>
 void for_each_tile(bool wide, int64_t begin, int64_t end, Body&& body) {

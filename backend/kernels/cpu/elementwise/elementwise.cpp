@@ -86,7 +86,7 @@ void run_binary(const KernelCall& call) {
                                                   : loops.both;
   const WideInput a(call.input(0)), b(call.input(1));
   const WideOutput y(call.output(0));
-  const bool wide = runs_wide(call), a_advances = plan.a_advances(), b_advances = plan.b_advances();
+  const bool wide = has_half(call), a_advances = plan.a_advances(), b_advances = plan.b_advances();
   parallel_for(plan.count(), kGrain, [&](int64_t begin, int64_t end) {
     plan.for_each_run(begin, end, [&](int64_t ia, int64_t ib, int64_t i, int64_t size) {
       for_each_tile(wide, 0, size, [&](int64_t at, int64_t count) {
@@ -104,7 +104,7 @@ template <LoopsOf loops_of>
 void run_add_in_place(const KernelCall& call) {
   const WideInput x(call.input(0)), sum(call.output(0));
   const WideOutput y(call.output(0));
-  const bool wide = runs_wide(call);
+  const bool wide = has_half(call);
   parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
     for_each_tile(wide, begin, end, [&](int64_t first, int64_t count) {
       float wide_x[kWideRun], wide_sum[kWideRun];
@@ -148,7 +148,7 @@ void run_unary(const KernelCall& call) {
   const TwoFloats parameters = parameters_of(call);
   const WideInput x(call.input(0));
   const WideOutput y(call.output(0));
-  const bool wide = runs_wide(call);
+  const bool wide = has_half(call);
   parallel_for(call.output(0).num_elements(), grain, [&](int64_t begin, int64_t end) {
     for_each_tile(wide, begin, end, [&](int64_t first, int64_t count) {
       float wide_x[kWideRun], results[kWideRun];
@@ -165,7 +165,7 @@ void run_gradient(const KernelCall& call) {
   const TwoFloats parameters = parameters_of(call);
   const WideInput kept(call.input(0)), dy(call.input(1));
   const WideOutput dx(call.output(0));
-  const bool wide = runs_wide(call);
+  const bool wide = has_half(call);
   parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
     for_each_tile(wide, begin, end, [&](int64_t first, int64_t count) {
       float wide_kept[kWideRun], wide_dy[kWideRun], results[kWideRun];
@@ -236,7 +236,7 @@ void run_half_cast(const KernelCall& call) {
 
 template <LoopsOf loops_of>
 void run_cast(const KernelCall& call) {
-  if (runs_wide(call)) return run_half_cast(call);
+  if (has_half(call)) return run_half_cast(call);
   // A bool is a byte of 0 or 1.
   try_cast<loops_of>(call, DType::uint8, DType::float32, &Loops::uint8_to_float) ||
       try_cast<loops_of>(call, DType::bool_, DType::float32, &Loops::uint8_to_float) ||
