@@ -73,6 +73,7 @@
 #include <nyala/api/utils/all.h>
 #include <nyala/api/utils/progress_bar.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/float32_precision.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/core/version.h>
 #include <nyala/backend/ops/all.h>

@@ -25,7 +25,7 @@ namespace {
 
 struct Options {
   std::string model = "lenet";
-  std::string dtype = "float32";
+  std::string dtype = "float32", precision = "highest";
   int64_t batch = 0;
   int devices = 1;
   int threads = 0;
@@ -71,6 +71,8 @@ Options parse(int argc, char** argv) {
   app.add_option(
       "--model", options.model,
       "lenet5, lenet, mlp, lstm, transformer, resnet20, resnet18, resnet50, mobilenet_v2 or xception");
+  app.add_option("--precision", options.precision, "of products of float32: highest, high or medium")
+      ->capture_default_str();
   app.add_option("--dtype", options.dtype, "dtype policy of all layers")
       ->check(
           CLI::IsMember({"float32", "float64", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16"}));
@@ -159,6 +161,7 @@ int main(int argc, char** argv) try {
   const auto start = Clock::now();
   Options options = parse(argc, argv);
   if (options.threads > 0) thread_context().compute_threads = options.threads;
+  set_float32_precision(options.precision);
   set_random_seed(1);
   const double memory_before = memory("VmRSS");
   const auto [strategy, is_chief] = make_place(options);
@@ -203,18 +206,20 @@ int main(int argc, char** argv) try {
   const int processes = strategy ? strategy->num_replicas_in_sync() / options.devices : 1;
   const double median = times[times.size() / 2];
   std::printf(
-      "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"dtype\": \"%s\", \"devices\": %d, "
-      "\"threads\": %d, \"strategy\": \"%s\", \"processes\": %d, \"mode\": \"%s\", \"steps\": %zu, "
+      "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"dtype\": \"%s\", \"precision\": "
+      "\"%s\", "
+      "\"devices\": %d, \"threads\": %d, \"strategy\": \"%s\", \"processes\": %d, \"mode\": \"%s\", "
+      "\"steps\": %zu, "
       "\"median_img_s\": %.1f, "
       "\"best_img_s\": %.1f, \"step_ms_median\": %.4f, \"step_cpu_ms_median\": %.4f, \"first_step_s\": %.3f, "
       "\"storage_allocations\": "
       "%llu, "
       "\"peak_mb\": %.0f, \"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
-      options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.devices,
-      options.threads, options.strategy.c_str(), processes, options.infer ? "inference" : "training",
-      times.size(), static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(),
-      median * 1e3, cpu_times[cpu_times.size() / 2] * 1e3, first_step,
-      static_cast<unsigned long long>(allocations), memory("VmHWM") - memory_before, load_before,
+      options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.precision.c_str(),
+      options.devices, options.threads, options.strategy.c_str(), processes,
+      options.infer ? "inference" : "training", times.size(), static_cast<double>(rows) / median,
+      static_cast<double>(rows) / times.front(), median * 1e3, cpu_times[cpu_times.size() / 2] * 1e3,
+      first_step, static_cast<unsigned long long>(allocations), memory("VmHWM") - memory_before, load_before,
       load_average(), std::string(version()).c_str());
   return 0;
 } catch (const nyala::Error& error) {

@@ -2,7 +2,8 @@
 // and shows what is computed in which dtype, what the file says of it, and that a float32 model predicts
 // nearly the same.
 //
-//   mixed_precision [--policy mixed_bfloat16] [--epochs 4] [--rows 1024] [--devices 1] [--output rings.keras]
+//   mixed_precision [--policy mixed_bfloat16] [--products highest] [--epochs 4] [--rows 1024] [--devices 1]
+//                   [--output rings.keras]
 #include <nyala/examples/support/strategy_argument.h>
 #include <nyala/nyala.h>
 
@@ -35,11 +36,14 @@ Arrays rings(int64_t rows, uint64_t key) {
 int main(int argc, char** argv) {
   const Strategy strategy = examples::strategy_argument(argc, argv);
   const std::string policy = examples::text_argument(argc, argv, "--policy", "mixed_bfloat16");
+  const std::string products = examples::text_argument(argc, argv, "--products", "highest");
   const int epochs = static_cast<int>(examples::number_argument(argc, argv, "--epochs", 4));
   const int64_t rows = examples::number_argument(argc, argv, "--rows", 1024);
   const std::string output = examples::text_argument(argc, argv, "--output", "rings.keras");
   set_random_seed(1);
   const Arrays train = rings(rows, 1), test = rings(256, 3);
+
+  set_float32_precision(products);  // "highest", "high" or "medium": of layers that compute in float32
 
   const auto scope = strategy.scope();
   set_dtype_policy(policy);  // "mixed_bfloat16": of all layers made from here on

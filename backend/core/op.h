@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <nyala/backend/core/float32_precision.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -76,6 +77,7 @@ struct KernelCall {
   std::span<const Tensor> outputs;
   Tensor workspace;  // undefined where the kernel asked for none
   Stream* stream = nullptr;
+  Float32Precision precision = Float32Precision::highest;
 
   template <class T>
   const T& descriptor() const {

@@ -183,7 +183,8 @@ void execute(const Execution& e) {
   }
   WithStatusWord with_word(e.op, e.inputs, e.device);
   Stream& stream = stream_of(e.device);
-  KernelCall call{&e.op, nullptr, e.descriptor.data(), with_word.inputs(), e.outputs, {}, &stream};
+  KernelCall call{&e.op, nullptr, e.descriptor.data(), with_word.inputs(), e.outputs,
+                  {},    &stream, float32_precision()};
   if (has_half(call)) {
     call.kernel = KernelTable::instance().find_half(call, e.device.kind);
     if (!call.kernel && !e.op.takes_half) return execute_in_float32(e);

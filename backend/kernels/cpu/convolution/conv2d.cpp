@@ -15,7 +15,7 @@ bool is_one_of(const OpDef* op, const OpDef& image, const OpDef& volume) {
 onednn::ConvolutionProblem problem_of(const KernelCall& call) {
   onednn::ConvolutionProblem problem;
   problem.geometry = ops::detail::convolution_geometry(call);
-  problem.dtypes = {call.input(0).dtype(), call.input(1).dtype(), call.output(0).dtype()};
+  problem.dtypes = onednn::dtypes_of(call);
   if (is_one_of(call.op, ops::kConv2D, ops::kConv3D) || call.op == &ops::kConv2DOnto) {
     problem.adds = call.op == &ops::kConv2DOnto;
     problem.bias = call.inputs.size() > 2;

@@ -1,17 +1,20 @@
 // Convolutions of 3x3 kernels with fewer products: Winograd's minimal filtering F(2x2, 3x3) (Lavin and Gray,
-// Fast Algorithms for Convolutional Neural Networks, 2016) makes 2x2 results of 16 products instead of 36.
-// Tiles of the image and the kernel are transformed by additions, channels as lanes, in NHWC as it lies; then
-// there are 16 products of matrices (tiles, channels) . (channels, filters); sums of their results are y. The
-// gradient of x is the same with the kernel mirrored; that of the kernel is the adjoint, sums over tiles of
-// 16 outer products. Its error is a little larger than a direct kernel's (at most a small multiple: additions
-// of four values each way). Blocks of tiles stay in the second-nearest cache. Whether a layer is computed so
-// depends on its shape alone, never on the rows of the batch, and no result depends on how tiles are shared
-// out.
+// Fast Algorithms for Convolutional Neural Networks, 2016) makes 2x2 results of 16 products instead of 36,
+// F(4x4, 3x3) 4x4 of 36 instead of 144. Tiles of the image and the kernel are transformed by additions,
+// channels as lanes, in NHWC as it lies; then there are 16 (36) products of matrices
+// (tiles, channels) . (channels, filters); sums of their results are y. The gradient of x is the same with
+// the kernel mirrored; that of the kernel is the adjoint, sums over tiles of 16 (36) outer products. The
+// error of F(2x2, 3x3) is a little larger than a direct kernel's (at most a small multiple: additions of four
+// values each way); F(4x4, 3x3) multiplies by what is no power of two, and is computed only where
+// set_float32_precision() allows it. Blocks of tiles stay in the second-nearest cache. Whether a layer is
+// computed so depends on its shape alone, never on the rows of the batch, and no result depends on how tiles
+// are shared out.
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/kernels/cpu/convolution/winograd.h>
 #include <nyala/backend/kernels/cpu/convolution/winograd_loops.h>
+#include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/kernels/cpu/onednn/packed_weights.h>
 #include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/ops/nn/conv2d.h>
@@ -24,7 +27,6 @@ namespace {
 using Loops = WinogradLoops;
 using LoopsOf = const Loops& (*)();
 
-constexpr int64_t kPoints = Loops::kPoints;
 constexpr int64_t kPadding = 16;  // floats behind a plane: planes must not lie in the same lines of the cache
 
 /// Sizes of one call, as those of the forward convolution that it computes, or differentiates by the kernel.
@@ -33,7 +35,7 @@ struct Work {
   int64_t batch;
   bool turned;  // the gradient of x
 
-  explicit Work(const KernelCall& call) : turned(call.op == &ops::kConv2DBackwardInput) {
+  Work(const KernelCall& call, int64_t tile) : turned(call.op == &ops::kConv2DBackwardInput) {
     const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
     batch = g.batch;
     shape = {.height = g.height,
@@ -43,7 +45,8 @@ struct Work {
              .out_width = g.out_width,
              .filters = g.out_channels,
              .pad_top = g.pad_top,
-             .pad_left = g.pad_left};
+             .pad_left = g.pad_left,
+             .tile = tile};
     if (!turned) return;
     std::swap(shape.height, shape.out_height);
     std::swap(shape.width, shape.out_width);
@@ -52,12 +55,16 @@ struct Work {
     shape.pad_left = 2 - shape.pad_left;
   }
   int64_t tiles() const { return batch * shape.tiles_of_image(); }
-  int64_t kernel_size() const { return kPoints * shape.channels * shape.filters; }
+  int64_t kernel_size() const { return shape.points() * shape.channels * shape.filters; }
 };
 
 /// Where it wins, by measurement: with `fewest` channels and filters or more.
-const char* unsupported_any(const KernelCall& call, int64_t fewest) {
+const char* unsupported_any(const KernelCall& call, int64_t tile, int64_t fewest) {
   constexpr int64_t kSmallest = 4;
+  if (tile > 2 && call.precision == Float32Precision::highest)
+    return "set_float32_precision(\"high\") allows it";
+  if (call.precision == Float32Precision::medium && onednn::has_fast_bfloat16())
+    return "products of bfloat16 are faster";
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (g.kernel_height != 3 || g.kernel_width != 3 || g.depth != 1 || g.kernel_depth != 1)
@@ -75,36 +82,41 @@ const char* unsupported_any(const KernelCall& call, int64_t fewest) {
 
 // ---- forward, and the gradient of x
 
-constexpr int64_t kFewestForward = 64;
+template <int64_t kTile>
+constexpr int64_t kFewestForward = kTile > 2 ? 32 : 64;
 
+template <int64_t kTile>
 const char* unsupported_forward(const KernelCall& call) {
   const ops::Activation activation = ops::detail::convolution_activation(call);
   if (activation == ops::Activation::sigmoid || activation == ops::Activation::tanh)
     return "no sigmoid or tanh";
-  return unsupported_any(call, kFewestForward);
+  return unsupported_any(call, kTile, kFewestForward<kTile>);
 }
 
+template <int64_t kTile>
 const char* unsupported_backward_input(const KernelCall& call) {
-  return unsupported_any(call, kFewestForward);
+  return unsupported_any(call, kTile, kFewestForward<kTile>);
 }
 
 /// Tiles that one thread transforms and multiplies at a time.
 struct Blocks {
-  int64_t tiles, rows_plane, products_plane;
+  int64_t points, tiles, rows_plane, products_plane;
 
-  explicit Blocks(const Work& work) {
-    constexpr int64_t kFloats = 1 << 17, kMost = 96, kFewest = 48;  // half of a cache of 1 MiB
+  explicit Blocks(const Work& work) : points(work.shape.points()) {
+    constexpr int64_t kFloats = 1 << 17, kMost = 96;  // half of a cache of 1 MiB
     const Loops::Shape& s = work.shape;
-    tiles = std::clamp<int64_t>(kFloats / (kPoints * (s.channels + s.filters)) / 12 * 12, kFewest, kMost);
+    const int64_t fewest = s.tile > 2 ? 36 : 48;
+    tiles = std::clamp<int64_t>(kFloats / (s.points() * (s.channels + s.filters)) / 12 * 12, fewest, kMost);
     rows_plane = tiles * s.channels + kPadding;
     products_plane = tiles * s.filters + kPadding;
   }
-  int64_t size() const { return kPoints * (rows_plane + products_plane); }
+  int64_t size() const { return points * (rows_plane + products_plane); }
 };
 
 /// The transformed kernel, zeros, and one block for each thread.
+template <int64_t kTile>
 size_t forward_workspace(const KernelCall& call) {
-  const Work work(call);
+  const Work work(call, kTile);
   return static_cast<size_t>(work.kernel_size() + work.shape.channels +
                              compute_threads() * Blocks(work).size()) *
          sizeof(float);
@@ -133,14 +145,15 @@ void transform_kernel(const Loops& loops, const Work& work, const float* kernel,
 PackedWeights& kept_kernels(const Work& work) {
   constexpr size_t kLists = 64;
   static auto& all = *new std::array<std::array<PackedWeights, 2>, kLists>();
-  const int64_t shape = work.shape.channels / 16 * 31 + work.shape.filters / 16;
-  return all[static_cast<size_t>(shape) % kLists][work.turned ? 1 : 0];
+  const Loops::Shape& s = work.shape;
+  const int64_t place = s.channels / 16 * 31 + s.filters / 16 + s.tile * 13;
+  return all[static_cast<size_t>(place) % kLists][work.turned ? 1 : 0];
 }
 
-template <LoopsOf kLoops>
+template <int64_t kTile, LoopsOf kLoops>
 void forward(const KernelCall& call) {
   const Loops& loops = kLoops();
-  const Work work(call);
+  const Work work(call, kTile);
   const Blocks blocks(work);
   const float* bias = !work.turned && call.inputs.size() > 2 ? call.in<float>(2) : nullptr;
   const Loops::Result result{bias, activation_of(call), call.op == &ops::kConv2DOnto, call.out<float>(0)};
@@ -163,7 +176,8 @@ void forward(const KernelCall& call) {
     for (int64_t piece = part * pieces / parts; piece < (part + 1) * pieces / parts; ++piece) {
       const int64_t first = piece * blocks.tiles, count = std::min(blocks.tiles, work.tiles() - first);
       const Loops::Tiles rows{first, count, space, blocks.rows_plane};
-      const Loops::Tiles products{first, count, space + kPoints * blocks.rows_plane, blocks.products_plane};
+      const Loops::Tiles products{first, count, space + blocks.points * blocks.rows_plane,
+                                  blocks.products_plane};
       loops.transform_rows(work.shape, call.in<float>(0), zeros, rows);
       loops.multiply(work.shape, rows, kernel ? kernel : own_kernel, products);
       loops.transform_result(work.shape, products, result);
@@ -174,46 +188,49 @@ void forward(const KernelCall& call) {
 // ---- gradient of the kernel: all threads transform some tiles, then each adds up the products of some
 // points and channels, tiles in their order
 
+template <int64_t kTile>
 const char* unsupported_backward_kernel(const KernelCall& call) {
   constexpr int64_t kFewest = 32;
-  return unsupported_any(call, kFewest);
+  return unsupported_any(call, kTile, kFewest);
 }
 
 struct Chunks {
-  int64_t tiles, columns_plane, gradients_plane;
+  int64_t points, tiles, columns_plane, gradients_plane;
 
-  explicit Chunks(const Work& work) {
+  explicit Chunks(const Work& work) : points(work.shape.points()) {
     constexpr int64_t kFloats = 1 << 18, kFewest = 64, kMost = 1024;
     const Loops::Shape& s = work.shape;
-    tiles = std::clamp<int64_t>(kFloats / (kPoints * (s.channels + s.filters)), kFewest, kMost);
+    tiles = std::clamp<int64_t>(kFloats / (s.points() * (s.channels + s.filters)), kFewest, kMost);
     tiles = std::min(tiles, work.tiles());
     columns_plane = tiles * s.channels + kPadding;
     gradients_plane = tiles * s.filters + kPadding;
   }
-  int64_t size() const { return kPoints * (columns_plane + gradients_plane); }
+  int64_t size() const { return points * (columns_plane + gradients_plane); }
 };
 
+template <int64_t kTile>
 size_t backward_kernel_workspace(const KernelCall& call) {
-  const Work work(call);
+  const Work work(call, kTile);
   return static_cast<size_t>(work.kernel_size() + work.shape.channels + work.shape.filters +
                              Chunks(work).size()) *
          sizeof(float);
 }
 
-template <LoopsOf kLoops>
+template <int64_t kTile, LoopsOf kLoops>
 void backward_kernel(const KernelCall& call) {
   constexpr int64_t kGrain = 16;
   const Loops& loops = kLoops();
-  const Work work(call);
+  const Work work(call, kTile);
   const Loops::Shape& s = work.shape;
   const Chunks chunks(work);
   float* sums = call.workspace.raw_as<float>();
   float* zeros = sums + work.kernel_size();
   float* columns = zeros + s.channels + s.filters;
-  float* gradients = columns + kPoints * chunks.columns_plane;
+  float* gradients = columns + chunks.points * chunks.columns_plane;
   std::fill_n(zeros, s.channels + s.filters, 0.0f);
   const int64_t groups = s.channels / Loops::kColumn, plane = s.channels * s.filters;
-  parallel_for(kPoints, 1, [&](int64_t point, int64_t) { std::fill_n(sums + point * plane, plane, 0.0f); });
+  parallel_for(chunks.points, 1,
+               [&](int64_t point, int64_t) { std::fill_n(sums + point * plane, plane, 0.0f); });
   for (int64_t first = 0; first < work.tiles(); first += chunks.tiles) {
     const int64_t count = std::min(chunks.tiles, work.tiles() - first);
     parallel_for(count, kGrain, [&](int64_t begin, int64_t end) {
@@ -222,7 +239,7 @@ void backward_kernel(const KernelCall& call) {
       loops.transform_gradient(s, call.in<float>(1), zeros, {first, count, gradients, chunks.gradients_plane},
                                begin, end);
     });
-    parallel_for(kPoints * groups, 1, [&](int64_t job, int64_t) {
+    parallel_for(chunks.points * groups, 1, [&](int64_t job, int64_t) {
       const int64_t point = job / groups, channel = job % groups * Loops::kColumn;
       loops.add_products(s, columns + point * chunks.columns_plane,
                          gradients + point * chunks.gradients_plane, count, channel, sums + point * plane);
@@ -233,21 +250,29 @@ void backward_kernel(const KernelCall& call) {
   });
 }
 
-template <LoopsOf kLoops>
+template <int64_t kTile, LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   for (const OpDef* op : {&ops::kConv2D, &ops::kConv2DOnto})
-    table.add(*op, DeviceKind::cpu, {name, unsupported_forward, forward_workspace, forward<kLoops>});
+    table.add(*op, DeviceKind::cpu,
+              {name, unsupported_forward<kTile>, forward_workspace<kTile>, forward<kTile, kLoops>});
   table.add(ops::kConv2DBackwardInput, DeviceKind::cpu,
-            {name, unsupported_backward_input, forward_workspace, forward<kLoops>});
+            {name, unsupported_backward_input<kTile>, forward_workspace<kTile>, forward<kTile, kLoops>});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {name, unsupported_backward_kernel, backward_kernel_workspace, backward_kernel<kLoops>});
+            {name, unsupported_backward_kernel<kTile>, backward_kernel_workspace<kTile>,
+             backward_kernel<kTile, kLoops>});
 }
 
 }  // namespace
 
 void register_winograd(KernelTable& table) {
-  if (cpu_level() >= CpuLevel::avx512) add<winograd_loops_avx512>(table, "winograd_avx512");
-  if (cpu_level() >= CpuLevel::avx2) add<winograd_loops_avx2>(table, "winograd_avx2");
+  if (cpu_level() >= CpuLevel::avx512) {
+    add<4, winograd4_loops_avx512>(table, "winograd4_avx512");
+    add<2, winograd_loops_avx512>(table, "winograd_avx512");
+  }
+  if (cpu_level() >= CpuLevel::avx2) {
+    add<4, winograd4_loops_avx2>(table, "winograd4_avx2");
+    add<2, winograd_loops_avx2>(table, "winograd_avx2");
+  }
 }
 
 }  // namespace nyala

@@ -2,26 +2,29 @@
 
 #include <nyala/backend/kernels/cpu/base/vector_lanes.h>
 #include <nyala/backend/kernels/cpu/convolution/winograd_loops.h>
+#include <nyala/backend/kernels/cpu/convolution/winograd_sides.h>
 
-/// The loops of WinogradLoops as templates of the vector's bytes. See vector_lanes.h for what may be used
-/// here. Products are blocks of rows by vectors whose sums stay in registers (32 of 64 bytes, 16 of 32
-/// bytes).
+/// The loops of WinogradLoops as templates of the vector's bytes and of the tile. See vector_lanes.h for what
+/// may be used here. Products are blocks of rows by vectors whose sums stay in registers (32 of 64 bytes, 16
+/// of 32 bytes).
 namespace nyala::vec {
 
 template <int kBytes>
 struct Masked;
 
-template <int kBytes>
+template <int kBytes, int kTile>
 struct Winograd {
   using L = Lanes<kBytes>;
   using F = typename L::F;
+  using Sides = WinogradSides<F, kTile>;
   using Shape = WinogradLoops::Shape;
   using Tiles = WinogradLoops::Tiles;
   using Result = WinogradLoops::Result;
   using Activation = WinogradLoops::Activation;
   static constexpr bool kWide = kBytes == 64;
   static constexpr int64_t kLanes = L::kCount, kColumn = WinogradLoops::kColumn;
-  static constexpr int kPoints = WinogradLoops::kPoints, kPanelVectors = kWide ? 4 : 2;
+  static constexpr int kSide = kTile + 2, kPoints = kSide * kSide, kResults = kTile * kTile;
+  static constexpr int kPanelVectors = kWide ? 4 : 2;
   static constexpr int64_t kPanel = kPanelVectors * kLanes;
 
   /// Calls f(first filter, width) for each panel.
@@ -30,60 +33,25 @@ struct Winograd {
     for (int64_t o = 0; o < filters; o += kPanel) f(o, filters - o < kPanel ? filters - o : kPanel);
   }
 
-  // ---- 4x4 points as 16 vectors, row by row
+  // ---- points as vectors, row by row
 
   /// Rows to columns and back, so that both sides of a transform are the same code.
   template <int kRows, int kColumns, class Body>
   [[gnu::always_inline]] static void on_each_row(F* from, F* to, Body&& transform) {
-#pragma GCC unroll 4
+#pragma GCC unroll 6
     for (int i = 0; i < kRows; ++i) transform(from + i * kColumns, to + i, kRows);
-  }
-
-  /// B^T d of four values, the results `stride` vectors apart.
-  [[gnu::always_inline]] static void input_side(const F* d, F* out, int stride) {
-    out[0] = d[0] - d[2];
-    out[stride] = d[1] + d[2];
-    out[2 * stride] = d[2] - d[1];
-    out[3 * stride] = d[1] - d[3];
-  }
-  /// G g of three values.
-  [[gnu::always_inline]] static void kernel_side(const F* g, F* out, int stride) {
-    const F ends = (g[0] + g[2]) * 0.5f, middle = g[1] * 0.5f;
-    out[0] = g[0];
-    out[stride] = ends + middle;
-    out[2 * stride] = ends - middle;
-    out[3 * stride] = g[2];
-  }
-  /// A^T m of four values.
-  [[gnu::always_inline]] static void result_side(const F* m, F* out, int stride) {
-    out[0] = m[0] + m[1] + m[2];
-    out[stride] = m[1] - m[2] - m[3];
-  }
-  /// A d of two values.
-  [[gnu::always_inline]] static void gradient_side(const F* d, F* out, int stride) {
-    out[0] = d[0];
-    out[stride] = d[0] + d[1];
-    out[2 * stride] = d[0] - d[1];
-    out[3 * stride] = -d[1];
-  }
-  /// G^T u of four values.
-  [[gnu::always_inline]] static void sums_side(const F* u, F* out, int stride) {
-    const F both = (u[1] + u[2]) * 0.5f;
-    out[0] = u[0] + both;
-    out[stride] = (u[1] - u[2]) * 0.5f;
-    out[2 * stride] = both + u[3];
   }
 
   // ---- the kernel
 
   /// Of `count` filters' vectors at `taps`, nine runs `tap` floats apart.
   static void kernel_points(const float* taps, int64_t tap, float* points, int64_t plane) {
-    F g[9], half[12], u[kPoints];
+    F g[9], half[3 * kSide], u[kPoints];
 #pragma GCC unroll 9
     for (int i = 0; i < 9; ++i) g[i] = L::load(taps + i * tap);
-    on_each_row<3, 3>(g, half, [](const F* in, F* out, int stride) { kernel_side(in, out, stride); });
-    on_each_row<4, 3>(half, u, [](const F* in, F* out, int stride) { kernel_side(in, out, stride); });
-#pragma GCC unroll 16
+    on_each_row<3, 3>(g, half, Sides::kernel);
+    on_each_row<kSide, 3>(half, u, Sides::kernel);
+#pragma GCC unroll 36
     for (int i = 0; i < kPoints; ++i) L::store(points + i * plane, u[i]);
   }
 
@@ -119,16 +87,16 @@ struct Winograd {
 
     Window(const float* image, const float* zeros, const int64_t (&sizes)[3], int64_t y, int64_t x) {
       const auto [height, width, channels] = sizes;
-#pragma GCC unroll 4
+#pragma GCC unroll 6
       for (int i = 0; i < kSize; ++i)
-#pragma GCC unroll 4
+#pragma GCC unroll 6
         for (int j = 0; j < kSize; ++j) {
           const bool inside = y + i >= 0 && y + i < height && x + j >= 0 && x + j < width;
           values[i * kSize + j] = inside ? image + ((y + i) * width + x + j) * channels : zeros;
         }
     }
     [[gnu::always_inline]] void load(int64_t c, F (&v)[kSize * kSize]) const {
-#pragma GCC unroll 16
+#pragma GCC unroll 36
       for (int i = 0; i < kSize * kSize; ++i) v[i] = L::load(values[i] + c);
     }
   };
@@ -141,7 +109,8 @@ struct Winograd {
   template <class Body>
   [[gnu::always_inline]] static void for_each_tile(const Shape& s, const Tiles& tiles, const Range& range,
                                                    Body&& f) {
-    const int64_t across = s.tiles_across(), of_image = s.tiles_of_image();
+    const int64_t across = (s.out_width + kTile - 1) / kTile;
+    const int64_t of_image = (s.out_height + kTile - 1) / kTile * across;
     for (int64_t t = range.begin; t < range.end; ++t) {
       const int64_t all = tiles.first + t, image = all / of_image, place = all % of_image;
       f(t, image, place / across, place % across);
@@ -159,15 +128,15 @@ struct Winograd {
     const int64_t sizes[3] = {s.height, s.width, s.channels};
     const auto [x, zeros] = in;
     for_each_tile(s, tiles, range, [&](int64_t t, int64_t image, int64_t row, int64_t column) {
-      const Window<4> window(x + image * s.height * s.width * s.channels, zeros, sizes, 2 * row - s.pad_top,
-                             2 * column - s.pad_left);
+      const Window<kSide> window(x + image * s.height * s.width * s.channels, zeros, sizes,
+                                 kTile * row - s.pad_top, kTile * column - s.pad_left);
       for (int64_t c = 0; c < s.channels; c += kLanes) {
         F d[kPoints], half[kPoints], v[kPoints];
         window.load(c, d);
-        on_each_row<4, 4>(d, half, [](const F* in, F* out, int stride) { input_side(in, out, stride); });
-        on_each_row<4, 4>(half, v, [](const F* in, F* out, int stride) { input_side(in, out, stride); });
+        on_each_row<kSide, kSide>(d, half, Sides::input);
+        on_each_row<kSide, kSide>(half, v, Sides::input);
         float* to = tiles.points + place(t, c);
-#pragma GCC unroll 16
+#pragma GCC unroll 36
         for (int i = 0; i < kPoints; ++i) L::store(to + i * tiles.plane, v[i]);
       }
     });
@@ -188,16 +157,16 @@ struct Winograd {
                                  int64_t begin, int64_t end) {
     const int64_t sizes[3] = {s.out_height, s.out_width, s.filters};
     for_each_tile(s, tiles, {begin, end}, [&](int64_t t, int64_t image, int64_t row, int64_t column) {
-      const Window<2> window(dz + image * s.out_height * s.out_width * s.filters, zeros, sizes, 2 * row,
-                             2 * column);
+      const Window<kTile> window(dz + image * s.out_height * s.out_width * s.filters, zeros, sizes,
+                                 kTile * row, kTile * column);
       for_each_panel(s.filters, [&](int64_t panel, int64_t width) {
         for (int64_t o = 0; o < width; o += kLanes) {
-          F d[4], half[8], w[kPoints];
+          F d[kResults], half[kSide * kTile], w[kPoints];
           window.load(panel + o, d);
-          on_each_row<2, 2>(d, half, [](const F* in, F* out, int stride) { gradient_side(in, out, stride); });
-          on_each_row<4, 2>(half, w, [](const F* in, F* out, int stride) { gradient_side(in, out, stride); });
+          on_each_row<kTile, kTile>(d, half, Sides::gradient);
+          on_each_row<kSide, kTile>(half, w, Sides::gradient);
           float* to = tiles.points + panel * tiles.count + t * width + o;
-#pragma GCC unroll 16
+#pragma GCC unroll 36
           for (int i = 0; i < kPoints; ++i) L::store(to + i * tiles.plane, w[i]);
         }
       });
@@ -213,21 +182,21 @@ struct Winograd {
   static void transform_result(const Shape& s, const Tiles& products, const Result& result) {
     for_each_tile(
         s, products, {0, products.count}, [&](int64_t t, int64_t image, int64_t row, int64_t column) {
-          const int64_t left = s.out_width - 2 * column, below = s.out_height - 2 * row;
+          const int64_t left = s.out_width - kTile * column, below = s.out_height - kTile * row;
           float* corner =
-              result.y + ((image * s.out_height + 2 * row) * s.out_width + 2 * column) * s.filters;
+              result.y + ((image * s.out_height + kTile * row) * s.out_width + kTile * column) * s.filters;
           for (int64_t o = 0; o < s.filters; o += kLanes) {
-            F m[kPoints], half[8], z[4];
+            F m[kPoints], half[kTile * kSide], z[kResults];
             const float* from = products.points + t * s.filters + o;
-#pragma GCC unroll 16
+#pragma GCC unroll 36
             for (int i = 0; i < kPoints; ++i) m[i] = L::load(from + i * products.plane);
-            on_each_row<4, 4>(m, half, [](const F* in, F* out, int stride) { result_side(in, out, stride); });
-            on_each_row<2, 4>(half, z, [](const F* in, F* out, int stride) { result_side(in, out, stride); });
+            on_each_row<kSide, kSide>(m, half, Sides::result);
+            on_each_row<kTile, kSide>(half, z, Sides::result);
             const F bias = result.bias ? L::load(result.bias + o) : F{};
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i) {
-              if (i / 2 >= below || i % 2 >= left) continue;
-              float* to = corner + (i / 2 * s.out_width + i % 2) * s.filters + o;
+#pragma GCC unroll 16
+            for (int i = 0; i < kResults; ++i) {
+              if (i / kTile >= below || i % kTile >= left) continue;
+              float* to = corner + (i / kTile * s.out_width + i % kTile) * s.filters + o;
               const F sum = result.adds ? L::load(to) + z[i] : z[i];
               L::store(to, activated(sum + bias, result.activation));
             }
@@ -321,20 +290,20 @@ struct Winograd {
   static void transform_sums(const Shape& s, const float* sums, int64_t first, int64_t end, float* gradient) {
     const int64_t plane = s.channels * s.filters;
     for (int64_t i = first * s.filters; i < end * s.filters; i += kLanes) {
-      F u[kPoints], half[12], g[9];
-#pragma GCC unroll 16
+      F u[kPoints], half[3 * kSide], g[9];
+#pragma GCC unroll 36
       for (int p = 0; p < kPoints; ++p) u[p] = L::load(sums + p * plane + i);
-      on_each_row<4, 4>(u, half, [](const F* in, F* out, int stride) { sums_side(in, out, stride); });
-      on_each_row<3, 4>(half, g, [](const F* in, F* out, int stride) { sums_side(in, out, stride); });
+      on_each_row<kSide, kSide>(u, half, Sides::sums);
+      on_each_row<3, kSide>(half, g, Sides::sums);
 #pragma GCC unroll 9
       for (int t = 0; t < 9; ++t) L::store(gradient + t * plane + i, g[t]);
     }
   }
 };
 
-template <int kBytes>
+template <int kBytes, int kTile>
 constexpr WinogradLoops make_winograd_loops() {
-  using W = Winograd<kBytes>;
+  using W = Winograd<kBytes, kTile>;
   return {W::kPanel,           W::transform_kernel,   W::transform_rows, W::transform_columns, W::multiply,
           W::transform_result, W::transform_gradient, W::add_products,   W::transform_sums};
 }

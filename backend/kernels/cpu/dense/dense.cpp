@@ -27,7 +27,7 @@ onednn::MatmulProblem sizes_of(const KernelCall& call) {
 
 onednn::MatmulProblem problem_of(const KernelCall& call) {
   onednn::MatmulProblem problem = sizes_of(call);
-  problem.dtypes = {call.input(0).dtype(), call.input(1).dtype(), call.output(0).dtype()};
+  problem.dtypes = onednn::dtypes_of(call);
   if (problem.bias) problem.dtypes.bias = call.input(2).dtype();
   problem.packs_b = problem.dtypes.values == DType::bfloat16 && call.op != &ops::kDenseBackwardKernel;
   return problem;

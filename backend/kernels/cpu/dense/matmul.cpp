@@ -21,7 +21,7 @@ onednn::MatmulProblem problem_of(const KernelCall& call) {
           .columns = g.columns,
           .transpose_a = d.transpose_a,
           .transpose_b = d.transpose_b,
-          .dtypes = {call.input(0).dtype(), call.input(1).dtype(), call.output(0).dtype()}};
+          .dtypes = onednn::dtypes_of(call)};
 }
 
 const char* unsupported_reason(const KernelCall& call) {

@@ -19,6 +19,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
+#include <nyala/backend/core/op.h>
 #include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/kernels/cpu/onednn/packed_weights.h>
@@ -148,9 +149,11 @@ void append_activation(dnnl::post_ops& post_ops, ops::Activation activation) {
   }
 }
 
-dnnl::primitive_attr attributes_for(ops::Activation activation, bool adds = false) {
+dnnl::primitive_attr attributes_for(const Dtypes& dtypes,
+                                    ops::Activation activation = ops::Activation::linear, bool adds = false) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (dtypes.rounds) attributes.set_fpmath_mode(dnnl::fpmath_mode::bf16);
   if (activation == ops::Activation::linear && !adds) return attributes;
   dnnl::post_ops post_ops;
   if (adds) post_ops.append_sum(1.0f);
@@ -192,7 +195,7 @@ Plan plan_of(const MatmulProblem& p) {
   const memory::desc b = p.packs_b ? dense_desc(size_b, Tag::any, dtypes.values) : plan.plain_desc;
   const memory::desc c = dense_desc({p.rows, p.columns}, plain, dtypes.output);
   const memory::desc bias = p.bias ? dense_desc({1, p.columns}, plain, dtypes.bias) : memory::desc();
-  const auto attributes = attributes_for(p.activation);
+  const auto attributes = attributes_for(p.dtypes, p.activation);
   const auto desc = p.bias ? describe<dnnl::matmul>(attributes, a, b, bias, c)
                            : describe<dnnl::matmul>(attributes, a, b, c);
   finish(plan, desc);
@@ -268,7 +271,7 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionDescs& d
   const auto kind = p.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                        : dnnl::prop_kind::forward_training;
   const auto direct = dnnl::algorithm::convolution_direct;
-  const auto attributes = attributes_for(p.activation, p.adds);
+  const auto attributes = attributes_for(p.dtypes, p.activation, p.adds);
   if (p.bias)
     return describe<dnnl::convolution_forward>(attributes, kind, direct, d.x, d.kernel, d.bias, d.y,
                                                d.strides, d.dilation, d.pads_before, d.pads_after);
@@ -289,8 +292,8 @@ void plan_forward(Plan& plan, const ConvolutionDescs& d, const ConvolutionProble
 
 void plan_backward_input(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
   const auto desc = describe_backward<dnnl::convolution_backward_data>(
-      attributes_for(ops::Activation::linear), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x,
-      d.kernel, d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
+      attributes_for(p.dtypes), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x, d.kernel, d.y,
+      d.strides, d.dilation, d.pads_before, d.pads_after);
   finish(plan, desc);
   plan.primitive = dnnl::convolution_backward_data(desc);
   plan.arguments = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS};
@@ -312,8 +315,8 @@ bool overruns_its_scratchpad(const ConvolutionProblem& p, const std::string& imp
 void plan_backward_kernel(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
   const auto hint = forward_desc(d, p);  // next_impl() reads it, too
   auto desc = describe_backward<dnnl::convolution_backward_weights>(
-      attributes_for(ops::Activation::linear), hint, dnnl::algorithm::convolution_direct, d.x,
-      d.kernel_gradient, d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
+      attributes_for(p.dtypes), hint, dnnl::algorithm::convolution_direct, d.x, d.kernel_gradient, d.y,
+      d.strides, d.dilation, d.pads_before, d.pads_after);
   while (overruns_its_scratchpad(p, desc.impl_info_str()))
     if (!desc.next_impl()) throw dnnl::error(dnnl_unimplemented, "oneDNN has no sound implementation");
   finish(plan, desc);
@@ -500,7 +503,7 @@ int threads_for(const ConvolutionProblem& p) {
 }
 
 int64_t number_of(const Dtypes& dtypes) {
-  int64_t number = 0;
+  int64_t number = dtypes.rounds;
   for (const DType dtype : {dtypes.values, dtypes.weights, dtypes.output, dtypes.bias})
     number = number * 16 + static_cast<int64_t>(dtype.index());
   return number;
@@ -689,6 +692,13 @@ bool has_fast_bfloat16() {
     return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & kWanted) == kWanted;
   }();
   return has;
+}
+
+Dtypes dtypes_of(const KernelCall& call) {
+  Dtypes dtypes{call.input(0).dtype(), call.input(1).dtype(), call.output(0).dtype()};
+  dtypes.rounds =
+      call.precision == Float32Precision::medium && dtypes.values == DType::float32 && has_fast_bfloat16();
+  return dtypes;
 }
 
 const char* unsupported_reason(const MatmulProblem& problem) { return reason_of(problem); }

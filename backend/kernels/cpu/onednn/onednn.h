@@ -21,12 +21,16 @@ struct Dtypes {
   DType weights = DType::float32;  // kernels, factors on the right
   DType output = DType::float32;   // that of the values, but float32 for the gradient of weights
   DType bias = DType::float32;
+  bool rounds = false;  // float32 factors to bfloat16, where oneDNN is faster so
 };
 
 /// Whether this CPU has instructions for products of bfloat16 that oneDNN uses (AVX512_BF16 or AMX, unless
 /// ONEDNN_MAX_CPU_ISA forbids them), and NYALA_BFLOAT16_PRODUCTS=1 asks for them: not by themselves as long
 /// as the promise of replicas has not been measured with them. Without them oneDNN is slower than in float32.
 bool has_fast_bfloat16();
+
+/// Of a product of the call's first two inputs, as its precision allows it.
+Dtypes dtypes_of(const KernelCall& call);
 
 /// c (rows, columns) = activation(a . b + bias).
 struct MatmulProblem {

@@ -17,7 +17,7 @@ namespace nyala {
 class PackedWeights {
   struct Copy {
     const Storage* storage = nullptr;
-    size_t offset = 0;
+    size_t offset = 0, size = 0;
     uint64_t version = 0;  // as last seen; that of the bytes where there are any
     int readers = 0;
     bool filled = false;  // with this version
@@ -59,7 +59,7 @@ class PackedWeights {
     const std::lock_guard lock(mutex_, std::adopt_lock);
     const Storage* storage = weights.storage().get();
     const uint64_t version = storage->version();
-    Copy* copy = find(storage, weights.storage_offset());
+    Copy* copy = find(storage, weights.storage_offset(), bytes);
     if (copy && copy->version == version) {
       if (!copy->filled && !fill_copy(*copy, bytes, fill)) return {};
       return Use(this, copy);
@@ -71,6 +71,7 @@ class PackedWeights {
     if (moves || !copy->filled) copy->bytes.reset();  // weights that come once per version
     copy->storage = storage;
     copy->offset = weights.storage_offset();
+    copy->size = bytes;
     copy->version = version;
     copy->filled = false;
     return {};
@@ -79,9 +80,9 @@ class PackedWeights {
  private:
   static constexpr size_t kCapacity = 32;
 
-  Copy* find(const Storage* storage, size_t offset) {
+  Copy* find(const Storage* storage, size_t offset, size_t size) {
     for (const auto& copy : copies_)
-      if (copy->storage == storage && copy->offset == offset) return copy.get();
+      if (copy->storage == storage && copy->offset == offset && copy->size == size) return copy.get();
     return nullptr;
   }
 
