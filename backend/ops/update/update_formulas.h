@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -265,12 +266,20 @@ struct Preparation {
     return g < -limit ? -limit : g > limit ? limit : g;  // NaN stays
   }
   T weight(T w) const { return w - w * decay; }
+  bool only_scales() const { return limit == std::numeric_limits<T>::infinity() && decay == T(0); }
 };
 
-/// Elements [begin, end) of one update.
-template <class T, class Formula>
-void update_elements(const KernelCall& call, int64_t begin, int64_t end) {
-  const Preparation<T> prepare(call);
+/// The same where nothing is clipped and no weight decays.
+template <class T>
+struct Scaling {
+  T factor;
+  T gradient(T raw) const { return raw * factor; }
+  T weight(T w) const { return w; }
+};
+
+/// Elements [begin, end) of one update, with `prepare` in front.
+template <class T, class Formula, class Prepare>
+void update_prepared(const KernelCall& call, int64_t begin, int64_t end, const Prepare& prepare) {
   const auto formula = with_numbers<T, Formula>(call.in<double>(2) + ops::kFirstFormulaScalar);
   const T* __restrict gradient = call.in<T>(0);
   T* __restrict weight = call.out<T>(0);
@@ -304,6 +313,14 @@ void update_elements(const KernelCall& call, int64_t begin, int64_t end) {
       weight[i] = w, first[i] = a, second[i] = b, third[i] = c;
     }
   }
+}
+
+/// Elements [begin, end) of one update.
+template <class T, class Formula>
+void update_elements(const KernelCall& call, int64_t begin, int64_t end) {
+  const Preparation<T> prepare(call);
+  if (prepare.only_scales()) return update_prepared<T, Formula>(call, begin, end, Scaling<T>{prepare.factor});
+  update_prepared<T, Formula>(call, begin, end, prepare);
 }
 
 template <class T>

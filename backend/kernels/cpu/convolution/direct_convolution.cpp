@@ -172,13 +172,13 @@ size_t backward_kernel_workspace(const KernelCall& call) {
 
 void unpack_sum(const Work& work, const float* sums, float* gradient) {
   const Loops::Shape& s = work.shape;
+  const int64_t pieces = work.pieces(), size = work.packed_size(), run = s.run();
   parallel_for(s.kernel_height, 1, [&](int64_t ky, int64_t) {
     for (int64_t o = 0; o < s.filters; ++o)
-      for (int64_t r = 0; r < s.run(); ++r) {
-        float total = 0.0f;
-        const float* sum = sums + (ky * s.filters + o) * s.packed_run + r;
-        for (int64_t piece = 0; piece < work.pieces(); ++piece) total += sum[piece * work.packed_size()];
-        gradient[(ky * s.run() + r) * s.filters + o] = total;
+      for (int64_t piece = 0; piece < pieces; ++piece) {
+        const float* sum = sums + piece * size + (ky * s.filters + o) * s.packed_run;
+        float* to = gradient + ky * run * s.filters + o;
+        for (int64_t r = 0; r < run; ++r, to += s.filters) *to = piece == 0 ? sum[r] : *to + sum[r];
       }
   });
 }

@@ -57,7 +57,7 @@ struct DirectConvolution {
 
   // ---- forward: lanes are filters, a block is kPixels pixels by kVectors vectors of filters
 
-  static constexpr int kForwardVectors = kWide ? 4 : 2;
+  static constexpr int kForwardVectors = kWide ? 4 : 2, kFewVectors = 8;
 
   struct Forward {
     const float *x, *kernel, *bias;
@@ -88,7 +88,7 @@ struct DirectConvolution {
         F k[kVectors];
         part.load(kernel, k);
 #pragma GCC unroll 16
-        for (int v = 0; v < kVectors; ++v) pin(k[v]);
+        for (int v = 0; v < kVectors && kPixels > 1; ++v) pin(k[v]);
 #pragma GCC unroll 16
         for (int p = 0; p < kPixels; ++p) {
           const F value = Masked<kBytes>::all(pixels[p][ky * s.row + r]);
@@ -117,15 +117,48 @@ struct DirectConvolution {
       forward_block<kVectors, kPixels>(s, in, p + kPixels <= pixels ? p : pixels - kPixels);
   }
 
+  /// Calls f.template operator()<kVectors>(in) for blocks of at most kLargest vectors of filters.
+  template <int kLargest, class Body>
+  [[gnu::always_inline]] static void for_filter_blocks(const Shape& s, const Forward& all, Body&& f) {
+    for (int64_t o = 0; o < s.filters; o += kLargest * L::kCount) {
+      const int64_t left = s.filters - o;
+      const Forward in{all.x,     all.kernel + o, all.bias ? all.bias + o : nullptr,
+                       all.y + o, all.activation, left};
+      with_number<kLargest>((left + L::kCount - 1) / L::kCount,
+                            [&]<int kVectors>() { f.template operator()<kVectors>(in); });
+    }
+  }
+
+  /// A kernel of one tap: an outer product, as the gradient of a dense kernel by one row is.
+  static void forward_one_tap(const Shape& s, const Forward& all) {
+    for_filter_blocks<kFewVectors>(s, all, [&]<int kVectors>(const Forward& in) {
+      const Part<kVectors> part(in.filters_left);
+      F k[kVectors];
+      part.load(in.kernel, k);
+      for (int64_t p = 0; p < s.out_width; ++p) {
+        const F value = Masked<kBytes>::all(in.x[p]);
+        F products[kVectors];
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) products[v] = value * k[v];
+        part.store(in.y + p * s.filters, products);
+      }
+    });
+  }
+
+  /// Few pixels, as the rows of a small dense layer, are computed one by one, by more vectors.
   static void forward(const Shape& s, const float* x, const float* kernel, const float* bias,
                       Activation activation, float* y) {
-    constexpr int64_t kBlock = kForwardVectors * L::kCount;
-    for (int64_t o = 0; o < s.filters; o += kBlock) {
-      const int64_t left = s.filters - o;
-      const Forward in{x, kernel + o, bias ? bias + o : nullptr, y + o, activation, left};
-      with_number<kForwardVectors>((left + L::kCount - 1) / L::kCount,
-                                   [&]<int kVectors>() { forward_pixels<kVectors>(s, in); });
-    }
+    constexpr int64_t kFew = 4;
+    const Forward all{x, kernel, bias, y, activation, s.filters};
+    const int64_t pixels = s.out_height * s.out_width;
+    const bool has_one_tap = s.kernel_height * s.run() == 1 && s.out_height == 1 && s.stride_x == 1;
+    if (has_one_tap && !bias && activation == Activation::linear) return forward_one_tap(s, all);
+    if (pixels > kFew)
+      return for_filter_blocks<kForwardVectors>(
+          s, all, [&]<int kVectors>(const Forward& in) { forward_pixels<kVectors>(s, in); });
+    for_filter_blocks<kFewVectors>(s, all, [&]<int kVectors>(const Forward& in) {
+      for (int64_t p = 0; p < pixels; ++p) forward_block<kVectors, 1>(s, in, p);
+    });
   }
 
   // ---- gradients: lanes are the taps of a run, a block is kVectors vectors by several pixels or filters
