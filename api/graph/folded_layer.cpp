@@ -142,7 +142,8 @@ FoldedLayer::Weights FoldedLayer::fold(Call& c) const {
   if (bias_) bias = ops::cast(c[bias_], DType::float64) * map.scale + bias;
   const DType dtype = layer_.node().compute_dtype();
   const Tensor scaled = fusable_->scaled(kernel, ops::cast(map.scale, kernel.dtype()));
-  return {{}, ops::cast(scaled, dtype), ops::cast(bias, dtype)};
+  // An offset of moving means cancels what the kernel sums up: it keeps its digits.
+  return {{}, ops::cast(scaled, dtype), ops::cast(bias, dtype_of_sums(dtype))};
 }
 
 void FoldedLayer::release() const {

@@ -28,8 +28,6 @@ class FunctionalNode : public ModelNode, public TakesAllMasks {
   bool uses_mask() const override { return true; }
   /// call() converts each to the dtype of its Input.
   bool converts_inputs() const override { return false; }
-  /// At any time: its layers have policies of their own, and only compile() asks for the model's.
-  void set_dtype_policy(DTypePolicy policy) override { policy_ = policy; }
   Outputs call(Call& c, Inputs inputs) const override;
   Tensor call(Call& c, const Tensor& input) const override;
 

@@ -36,6 +36,15 @@ const Tensors& ModelNode::inputs() const {
   return none;
 }
 
+void ModelNode::set_dtype_policy(DTypePolicy policy) {
+  if (policy == policy_) return;
+  throw StateError("model " + in_quotes(name()) + ": expected the dtype policy " + in_quotes(policy_.name()) +
+                   ", in which it was made, received " + in_quotes(policy.name()) +
+                   ": its layers keep theirs; call nyala::set_dtype_policy() in front of making them, or "
+                   "load_model(path, {.dtype_policy = \"" +
+                   policy.name() + "\"})");
+}
+
 Variables ModelNode::variables() const {
   // A handle needs shared ownership of a mutable node; the variables are the same either way.
   return Layer(const_cast<ModelNode*>(this)->shared_from_this()).weights();

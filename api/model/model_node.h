@@ -33,6 +33,11 @@ class ModelNode : public LayerNode, public Adoptable {
   /// tracked.
   void build(Builder& builder, const Shapes& inputs) override;
 
+  /// Throws StateError for another policy: its layers have those that they were made with.
+  void set_dtype_policy(DTypePolicy policy) override;
+  /// What compile() asks for: the policy that a file names.
+  void take_dtype_policy(DTypePolicy policy) { policy_ = policy; }
+
   Variables variables() const override;
   Variables hidden_state() const override;
   /// Keras' model.layers.

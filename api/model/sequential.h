@@ -38,8 +38,6 @@ class SequentialNode final : public ModelNode {
   /// What data is converted to: the Input's dtype, or that in which the first layer computes.
   DType input_dtype() const;
   bool converts_inputs() const override { return false; }
-  /// At any time: its layers have policies of their own, and only compile() asks for the model's.
-  void set_dtype_policy(DTypePolicy policy) override { policy_ = policy; }
   /// layers() without a copy.
   const std::vector<Layer>& chain() const { return chain_; }
   /// The Input it begins with, or an empty handle.

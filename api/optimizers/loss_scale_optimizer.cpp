@@ -10,6 +10,7 @@
 #include <nyala/api/optimizers/base/update_slices.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/finite_check.h>
 
 namespace nyala {
@@ -92,6 +93,10 @@ class LossScaleNode final : public OptimizerGroup {
     return all_finite(place, variables);
   }
   void finish_step(bool finite) override {
+    if (!finished_a_step_ && !scales_losses())
+      log(LogChannel::warning, "LossScaleOptimizer: gradients are divided by " + number_text(scale_) +
+                                   ", but nobody has multiplied the loss by it; take the gradients of "
+                                   "optimizer.scale_loss(loss), or compile({.auto_scale_loss = false})");
     finished_a_step_ = true;
     if (finite && ++counter_ < growth_steps_) return;
     counter_ = 0;

@@ -17,7 +17,8 @@ struct LossScaleOptimizerConfig {
 /// whose gradients are divided by it. A step in which some gradient is infinite or NaN, summed over the whole
 /// batch, changes no weights and halves the number; `dynamic_growth_steps` steps without one double it.
 /// Variables in files: iteration (0), learning_rate (0), step_counter, dynamic_scale, then those of the inner
-/// optimizer. fit() scales losses; with apply_gradients() of one's own they are scale_loss(loss).
+/// optimizer. fit() scales losses; in a train_step() or loop of one's own the tape is asked for the gradients
+/// of scale_loss(loss). The first step without is a warning in the log.
 class LossScaleOptimizer : public Optimizer {
  public:
   using Config = LossScaleOptimizerConfig;
@@ -33,7 +34,7 @@ class LossScaleOptimizer : public Optimizer {
 
   Optimizer inner_optimizer() const;
   /// What losses are multiplied by now.
-  double dynamic_scale() const { return node().loss_scale(); }
+  double dynamic_scale() const { return node().scale_for_loss(); }
 };
 
 }  // namespace nyala

@@ -1,5 +1,7 @@
 #include <nyala/api/saving/load_model.h>
 
+#include <algorithm>
+
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/layer_config.h>
@@ -31,7 +33,23 @@ LoadScope scope_of(const LoadModelConfig& config) {
   return scope;
 }
 
+/// Whether a config's policy is one of 16-bit floats.
+bool has_half_policy(const Json& config) {
+  const Json* const dtype = config.is_object() ? config.find("dtype") : nullptr;
+  if (!dtype || (dtype->is_string() && !dtype->as_string().starts_with("mixed_"))) return false;
+  return policy_of(config, "").find("float16") != std::string::npos;
+}
+
+/// Whether a layer in it has such a policy.
+bool has_half_layers(const Json& json) {
+  if (json.is_array()) return std::any_of(json.begin(), json.end(), has_half_layers);
+  return json.is_object() && std::ranges::any_of(json.items(), [](const JsonMember& each) {
+           return (each.key == "config" && has_half_policy(each.value)) || has_half_layers(each.value);
+         });
+}
+
 Model model_from(const Json& config, const std::string& where, LoadScope& scope) {
+  if (scope.dtype_policy) scope.keeps_float32 = has_half_layers(config);
   const Layer layer = layer_from_json(config, where, scope);
   if (auto node = std::dynamic_pointer_cast<ModelNode>(layer.shared())) return Model(node);
   throw FileFormatError(where + ": expected a model, found a layer (" + layer.class_name() + ")");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <nyala/api/base/at_least_float32.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/training/model_training.h>
 #include <nyala/backend/core/error.h>
@@ -35,7 +36,8 @@ void count_added_metrics(const ModelNode& model, const Call& call) {
       static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(call.options().global_rows, 1));
   size_t& next = memory.counted_metrics[replica];
   for (; next < call.metrics().size(); ++next) {
-    const auto& [name, value] = call.metrics()[next];
+    const auto& [name, given] = call.metrics()[next];
+    const Tensor value = detail::at_least_float32(given);
     const auto& known = compiled.added_metrics;
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end() && !compiled.steps_itself)

@@ -140,7 +140,7 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
                              }});
 }
 
-Tensor Optimizer::scale_loss(const Tensor& loss) const { return loss * node().loss_scale(); }
+Tensor Optimizer::scale_loss(const Tensor& loss) const { return loss * node().scale_for_loss(); }
 
 void Optimizer::apply_gradients(const GradientsAndVariables& gradients_and_variables) const {
   Tensors gradients;

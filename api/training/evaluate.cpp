@@ -381,7 +381,13 @@ Optimizer with_loss_scale(const CompileConfig& config, const ModelNode& model) {
   if (!config.auto_scale_loss || model.dtype_policy() != DTypePolicy("mixed_float16") ||
       config.optimizer.node().class_name() == "LossScaleOptimizer")
     return config.optimizer;
-  return LossScaleOptimizer(config.optimizer, {.name = "loss_scale_optimizer"});
+  try {
+    return LossScaleOptimizer(config.optimizer, {.name = "loss_scale_optimizer"});
+  } catch (const InvalidArgumentError& error) {
+    throw InvalidArgumentError("compile: the policy of model " + in_quotes(model.name()) +
+                               " is mixed_float16, whose optimizer is wrapped: " + error.what() +
+                               "; .auto_scale_loss = false takes it as it is");
+  }
 }
 
 }  // namespace

@@ -23,9 +23,11 @@ void detail::check_can_be_served(BaseOptimizer& optimizer, const RemoteParameter
   const std::string who = "ParameterServerStrategy: " + optimizer.class_name();
   if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer)) {
     if (!group->optimizer_map())
-      throw InvalidArgumentError(who +
-                                 " scales the loss in the workers by what servers learn of the "
-                                 "gradients; expected its inner optimizer alone");
+      throw InvalidArgumentError(
+          who +
+          " scales the loss in the workers by what servers learn of the "
+          "gradients; expected its inner optimizer alone (compile of a model of policy "
+          "mixed_float16 with .auto_scale_loss = false)");
     if (group->members().size() != group->optimizer_map()->entries().size() + 1)
       throw InvalidArgumentError(who +
                                  ": servers have an optimizer for each pattern, and one stands for several; "

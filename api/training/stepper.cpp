@@ -235,11 +235,12 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
     step.compute_metrics(part, predictions);
   }
   check_reports(step.replica());
+  const double scale =
+      model_.compiled_training().optimizer.node().scale_for_loss();  // the update divides by it
   if (!loss.tape()) {
     if (step.rows() > 0 && !step.trainable_variables().empty()) throw_nothing_trains();
     return;
   }
-  const double scale = model_.compiled_training().optimizer.node().loss_scale();  // the update divides by it
   ConnectedSink sink(*step.replica().gradients,
                      model_.step_memory().connected[static_cast<size_t>(step.replica().local_index)]);
   NoRowsSink empty(sink);

@@ -2,8 +2,8 @@
 // the value; a leaf's is final when the uses that were counted while recording are all walked, and goes to
 // the sink at once, while the rest is still computed. The first contribution is written to the place that the
 // sink names, later ones are added in place; others are added in place where nobody else holds the bytes. The
-// gradient of a 16-bit value may arrive in float32, as those of weights do: it is added up so, and rounded
-// where an op takes it, or for the sink.
+// gradient of a 16-bit value may arrive in float32, as those of weights do, and the sum of more than two does
+// not fit 16 bits: it is added up in float32, and rounded where an op takes it, or for the sink.
 #include <nyala/backend/autograd/backward.h>
 
 #include <array>
@@ -63,7 +63,7 @@ class Walk {
       sum = is_written_at_once(id) ? placed(id, given) : given;
       return;
     }
-    const DType dtype = promote(sum.dtype(), given.dtype());
+    const DType dtype = value(id).dtype_of_sum(promote(sum.dtype(), given.dtype()));
     const Tensor gradient = ops::cast(given, dtype);
     if (sum.dtype() != dtype) sum = ops::cast(sum, dtype);
     if (sum.storage().unique() || is_written_at_once(id)) {

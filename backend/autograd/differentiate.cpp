@@ -51,7 +51,8 @@ class Walk {
 
   void add(uint32_t id, const Tensor& given) {
     Tensor& sum = gradients_[id];
-    const DType dtype = sum.defined() ? promote(sum.dtype(), given.dtype()) : given.dtype();
+    const DType dtype =
+        sum.defined() ? tape_.values()[id].dtype_of_sum(promote(sum.dtype(), given.dtype())) : given.dtype();
     const Tensor gradient = ops::cast(given, dtype);
     if (sum.defined()) sum = ops::cast(sum, dtype);
     if (!sum.defined())

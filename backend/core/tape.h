@@ -44,6 +44,10 @@ struct TapeValue {
   /// backward makes it again where a gradient reads it.
   bool recomputed = false;
   std::shared_ptr<const TapeSource> source = nullptr;  // of a leaf that is a variable's value
+
+  /// In which contributions of `dtype` to its gradient are added up: a sum of two is rounded once in 16 bits,
+  /// more of them would lose digits with each.
+  DType dtype_of_sum(DType dtype) const { return uses > 2 ? dtype_of_sums(dtype) : dtype; }
 };
 
 /// One recorded op. Its tensors stand in Tape::tensors(): first the inputs, then the outputs; those that the

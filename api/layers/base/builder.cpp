@@ -67,13 +67,13 @@ Variable Builder::weight(const std::string& name, const Shape& shape, const Init
 
 Variable Builder::state(const std::string& name, const Shape& shape, const Initializer& initializer,
                         Aggregation aggregation) {
-  Variable variable = make(name, shape, initializer, false, aggregation);
+  Variable variable = make(name, shape, initializer, false, aggregation, {.autocast = false});
   node_.state_.push_back(variable);
   return variable;
 }
 
 Variable Builder::hidden_state(const std::string& name, const Shape& shape, Aggregation aggregation) {
-  Variable variable = make(name, shape, "zeros", false, aggregation);
+  Variable variable = make(name, shape, "zeros", false, aggregation, {.autocast = false});
   node_.hidden_.push_back(variable);
   return variable;
 }

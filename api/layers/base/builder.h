@@ -32,7 +32,8 @@ class Builder {
   /// A trainable weight named `name`.
   Variable weight(const std::string& name, const Shape& shape, const Initializer& initializer,
                   const WeightOptions& options = {});
-  /// State that no optimizer changes; written by Call::assign.
+  /// State that no optimizer changes; written by Call::assign. Call reads it in its own dtype also where the
+  /// layer computes in 16 bits, in which what counts or is a moving mean would soon stand still.
   Variable state(const std::string& name, const Shape& shape, const Initializer& initializer,
                  Aggregation aggregation = Aggregation::only_first_replica);
   /// State that is neither listed among the layer's weights nor saved; zeros at first.

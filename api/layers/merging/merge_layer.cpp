@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include <nyala/api/base/at_least_float32.h>
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/elementwise/logical.h>
@@ -106,10 +108,19 @@ Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Opera
   return result;
 }
 
+/// divided(sum of the inputs), for many 16-bit ones in float32 and rounded once.
+template <class Divide>
+Tensor sum_of(Inputs inputs, Divide&& divided) {
+  const DType dtype = inputs[0].dtype();
+  const bool widens = inputs.size() > 2 && is_half(dtype) &&
+                      std::ranges::all_of(inputs, [&](const Tensor& x) { return x.dtype() == dtype; });
+  Tensor sum = widens ? at_least_float32(inputs[0]) : inputs[0];
+  for (const Tensor& input : inputs.subspan(1)) sum = ops::add(sum, widens ? at_least_float32(input) : input);
+  return widens ? ops::cast(divided(sum), dtype) : divided(sum);
+}
+
 Tensor sum_of(Inputs inputs) {
-  Tensor sum = inputs[0];
-  for (const Tensor& input : inputs.subspan(1)) sum = ops::add(sum, input);
-  return sum;
+  return sum_of(inputs, [](const Tensor& sum) { return sum; });
 }
 
 Tensor difference_of(Inputs inputs) { return ops::subtract(inputs[0], inputs[1]); }
@@ -129,7 +140,9 @@ Tensor product_of(Inputs inputs) {
   return all_masked ? ops::where(counts, product, none) : product;
 }
 
-Tensor average_of(Inputs inputs) { return sum_of(inputs) / static_cast<double>(inputs.size()); }
+Tensor average_of(Inputs inputs) {
+  return sum_of(inputs, [&](const Tensor& sum) { return sum / static_cast<double>(inputs.size()); });
+}
 
 Tensor maximum_of(Inputs inputs) { return merge_unmasked(inputs, ops::maximum); }
 

@@ -46,9 +46,12 @@ void check_variables(const std::string& who, const Variables& variables) {
       throw StateError(who + ": variable " + in_quotes(variable.path()) +
                        " was not trainable when it was made and cannot be optimized");
     if (variable.dtype() != variables.front().dtype())
-      throw DTypeError(who + ": expected variables of one dtype, received " +
-                       std::string(name_of(variables.front().dtype())) + " and, for " +
-                       in_quotes(variable.path()) + ", " + std::string(name_of(variable.dtype())));
+      throw DTypeError(
+          who + ": expected variables of one dtype, received " +
+          std::string(name_of(variables.front().dtype())) + " and, for " + in_quotes(variable.path()) + ", " +
+          std::string(name_of(variable.dtype())) +
+          "; a MultiOptimizer has an optimizer for each dtype, and layers of a mixed policy have "
+          "float32 weights");
   }
 }
 

@@ -175,9 +175,10 @@ std::string policy_of(const Json& config, const std::string& where) {
   if (dtype.is_string()) return dtype.get<std::string>();
   if (const Json* const name = dtype.is_object() ? dtype.find("class_name") : nullptr;
       name && name->is_string() && !is_policy_class(name->as_string()))
-    throw FileFormatError(where + ", 'dtype': " +
-                          (name->as_string() == "DTypePolicyMap" ? "maps of policies" : "quantized layers") +
-                          " are not built yet, found a " + printable(name->as_string()));
+    throw FileFormatError(
+        where + ", 'dtype': " +
+        "maps of policies, quantized layers and policies of one's own are not built yet, found a " +
+        printable(name->as_string()));
   const Json& policy = member_of(dtype, "config", where + ", 'dtype'");
   const Json& name = policy.is_object() && policy.contains("name") ? policy["name"] : policy;
   if (name.is_string()) return name.get<std::string>();

@@ -98,7 +98,7 @@ class GraphReader {
     Model made(model);
     dynamic_cast<FunctionalNode&>(made.model_node()).set_nesting(std::move(nesting));
     if (!trainable) freeze_model_alone(made);
-    if (const auto policy = common_policy(made.layers())) made.set_dtype_policy(*policy);
+    if (const auto policy = common_policy(made.layers())) made.model_node().take_dtype_policy(*policy);
     return made;
   }
 

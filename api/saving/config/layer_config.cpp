@@ -160,9 +160,15 @@ std::string known_policy(const Json& config, const std::string& where) {
   }
 }
 
+/// Of the file, or what replaces it.
+std::string chosen_policy(const Json& config, const std::string& where, const LoadScope& scope) {
+  if (!scope.dtype_policy) return known_policy(config, where);
+  const bool keeps = scope.keeps_float32 && known_policy(config, where) == "float32";
+  return keeps ? "float32" : scope.dtype_policy->name();
+}
+
 LayerOptions options_of(const Json& config, const std::string& where, LoadScope& scope) {
-  LayerOptions options{"", true,
-                       scope.dtype_policy ? scope.dtype_policy->name() : known_policy(config, where)};
+  LayerOptions options{"", true, chosen_policy(config, where, scope)};
   ConfigReader reader(config, where, scope);
   reader.field("name", options.name);
   reader.field("trainable", options.trainable);
@@ -253,7 +259,7 @@ Layer sequential_from(const Json& config, const std::string& where, LoadScope& s
   if (!entries.is_array()) throw FileFormatError(where + ", 'layers': expected a list");
   const LayerOptions options = options_of(config, where, scope);
   const Sequential model(std::vector<Layer>{}, {.name = options.name});
-  if (!options.dtype.empty()) model.set_dtype_policy(options.dtype);
+  if (!options.dtype.empty()) model.model_node().take_dtype_policy(options.dtype);
   for (const Json& entry : entries) model.add(layer_from_json(entry, where, scope));
   if (!model.built() && config.contains("build_input_shape") && config["build_input_shape"].is_array())
     model.build(shape_of(config["build_input_shape"], where + ", 'build_input_shape'").with(0, None));

@@ -19,8 +19,10 @@ struct LoadScope {
   /// Layers that the file uses in several places, by Keras' shared_object_id.
   std::map<int64_t, Layer> shared = {};
   int depth = 0;  // of layers in layers
-  /// Of all layers, whatever the text says of them.
+  /// Of all layers, whatever the text says of them, but those that the text has in float32 beside others of
+  /// fewer bits.
   std::optional<DTypePolicy> dtype_policy = {};
+  bool keeps_float32 = false;
 };
 
 }  // namespace nyala

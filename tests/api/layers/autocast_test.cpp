@@ -57,7 +57,7 @@ TEST_F(Autocast, FloatingInputsAndVariablesComeInTheComputeDtype) {
   EXPECT_EQ(seen["mask"], DType::bool_);
   EXPECT_EQ(seen["kernel"], DType::bfloat16);
   EXPECT_EQ(seen["gain"], DType::bfloat16);
-  EXPECT_EQ(seen["count"], DType::bfloat16);
+  EXPECT_EQ(seen["count"], DType::float32);  // state
   EXPECT_EQ(seen["fixed"], DType::float32);
   EXPECT_EQ(seen["whole"], DType::float32);
   EXPECT_EQ(y.dtype(), DType::bfloat16);

@@ -155,6 +155,43 @@ TEST_F(MixedPrecision, GradientsTooSmallForFloat16SurviveByTheScale) {
   EXPECT_FALSE(moved(false));
 }
 
+/// Does what fit() does, with or without the loss scale.
+struct OwnSteps : ModelNode {
+  explicit OwnSteps(bool scales) : scales(scales) {}
+  bool scales;
+  Layer dense = track("dense", Dense(1, {.use_bias = false, .kernel_initializer = "ones"}));
+  Tensor call(Call& c, const Tensor& x) const override { return dense(c, x); }
+  void train_step(ReplicaStep& step, const Batch& batch) override {
+    GradientTape tape;
+    const Tensor loss = step.compute_loss(batch, step.forward(batch.x));
+    const Tensor scaled = scales ? step.optimizer().scale_loss(loss) : loss;
+    step.track_loss(loss);
+    step.apply_gradients(tape.gradient(scaled, step.trainable_variables()));
+  }
+};
+
+TEST_F(MixedPrecision, AStepOfOnesOwnWithoutTheLossScaleIsTold) {
+  set_dtype_policy("mixed_float16");
+  for (const bool scales : {true, false}) {
+    std::string said;
+    set_log_sink([&](LogChannel, std::string_view text) { said += text; });
+    const Model model = make_model<OwnSteps>(scales);
+    model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = "mse"});
+    model.fit(Tensor({{1.0}}), Tensor({{0.0}}), {.epochs = 2, .verbose = 0});
+    set_log_sink({});
+    EXPECT_EQ(said.find("optimizer.scale_loss(loss)") == std::string::npos, scales) << said;
+  }
+}
+
+TEST_F(MixedPrecision, OptimizersThatCannotBeWrappedSayHowToGoOn) {
+  set_dtype_policy("mixed_float16");
+  const Sequential model = small();
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                model.compile({.optimizer = SGD({.gradient_accumulation_steps = 2}), .loss = "mse"});
+              }),
+              HasSubstr(".auto_scale_loss = false"));
+}
+
 TEST_F(MixedPrecision, FilesKeepPolicies) {
   const ScratchFolder folder;
   const Tensor words = Input({5}, {.dtype = "int32"});
