@@ -50,6 +50,7 @@ const std::vector<KernelOrder>& cpu_kernel_orders() {
         "winograd_avx2", "onednn_product", "shifted_gemm", "onednn"}},
       {&ops::kDense, {"small_avx512", "small_avx2", "onednn"}},
       {&ops::kDenseBackwardKernel, {"small_avx512", "small_avx2", "onednn"}},
+      {&ops::kDenseBackwardInput, {"small_avx512", "small_avx2", "onednn"}},
   };
   return all;
 }

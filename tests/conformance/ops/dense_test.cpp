@@ -70,8 +70,13 @@ TEST(Dense, KernelsAgree) {
 }
 
 TEST(Dense, GradientOpsAgreeKernelByKernel) {
-  for (const auto& [rows, in, units] :
-       {std::array<int64_t, 3>{1, 1, 1}, {7, 17, 5}, {128, 400, 120}, {256, 84, 10}}) {
+  for (const auto& [rows, in, units] : {std::array<int64_t, 3>{1, 1, 1},
+                                        {1, 131, 77},
+                                        {4, 120, 84},
+                                        {3, 9, 160},
+                                        {7, 17, 5},
+                                        {128, 400, 120},
+                                        {256, 84, 10}}) {
     const Tensor x = random_tensor({rows, in}, 1), k = random_tensor({in, units}, 2),
                  dz = random_tensor({rows, units}, 3);
     expect_kernels_agree(

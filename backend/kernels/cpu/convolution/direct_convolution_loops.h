@@ -29,6 +29,12 @@ struct DirectConvolutionLoops {
   void (*backward_input)(const Shape& shape, const float* dz, const float* packed, float* columns, float* dx);
   /// sums += ...; sums (kernel_height, filters, packed_run).
   void (*backward_kernel)(const Shape& shape, const float* x, const float* dz, float* sums);
+  /// y (count) = the product of each row of a matrix (count, length) with x.
+  struct Rows {
+    const float* data;
+    int64_t count, length;
+  };
+  void (*multiply_rows)(const Rows& rows, const float* x, float* y);
 };
 
 /// The loops for vectors of 32 (AVX2 with FMA) and 64 bytes (AVX-512 F, BW, DQ, VL). Call only what

@@ -314,12 +314,51 @@ struct DirectConvolution {
         });
       });
   }
+
+  // ---- a matrix by a vector
+
+  static float sum_of_lanes(F v) {
+    float lanes[L::kCount];
+    L::store(lanes, v);
+#pragma GCC unroll 4
+    for (int64_t half = L::kCount / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
+  }
+
+  template <int kRows>
+  static void multiply_block(const DirectConvolutionLoops::Rows& rows, const float* x, float* y) {
+    F sums[kRows] = {};
+    int64_t i = 0;
+    for (; i + L::kCount <= rows.length; i += L::kCount) {
+      const F value = L::load(x + i);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) sums[r] += value * L::load(rows.data + r * rows.length + i);
+    }
+    if (i < rows.length) {
+      const Masked<kBytes> rest(rows.length - i);
+      const F value = rest.load(x + i);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) sums[r] += value * rest.load(rows.data + r * rows.length + i);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) y[r] = sum_of_lanes(sums[r]);
+  }
+
+  static void multiply_rows(const DirectConvolutionLoops::Rows& rows, const float* x, float* y) {
+    constexpr int kRows = 8;
+    for (int64_t r = 0; r < rows.count; r += kRows)
+      with_number<kRows>(rows.count - r, [&]<int kCount>() {
+        multiply_block<kCount>({rows.data + r * rows.length, kCount, rows.length}, x, y + r);
+      });
+  }
 };
 
 template <int kBytes>
 constexpr DirectConvolutionLoops make_direct_convolution_loops() {
   using D = DirectConvolution<kBytes>;
-  return {D::forward, D::backward_input, D::backward_kernel};
+  return {D::forward, D::backward_input, D::backward_kernel, D::multiply_rows};
 }
 
 }  // namespace nyala::vec

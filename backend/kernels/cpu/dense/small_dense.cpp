@@ -89,11 +89,33 @@ void backward_kernel(const KernelCall& call) {
                    call.out<float>(0));
 }
 
+const char* unsupported_backward_input(const KernelCall& call) {
+  constexpr int64_t kMostRows = 4;
+  const Tensor& dz = call.input(0);
+  const int64_t units = dz.shape().back(), rows = dz.num_elements() / units;
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  if (rows > kMostRows) return "oneDNN is faster for many rows";
+  return rows * call.input(1).num_elements() > kMostProducts ? "oneDNN is faster for so many products"
+                                                             : nullptr;
+}
+
+/// Each row of dz by the rows of the kernel as they lie.
+template <LoopsOf kLoops>
+void backward_input(const KernelCall& call) {
+  const int64_t in = call.input(1).shape()[0], units = call.input(1).shape()[1];
+  const int64_t rows = call.input(0).num_elements() / units;
+  for (int64_t r = 0; r < rows; ++r)
+    kLoops().multiply_rows({call.in<float>(1), in, units}, call.in<float>(0) + r * units,
+                           call.out<float>(0) + r * in);
+}
+
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   table.add(ops::kDense, DeviceKind::cpu, {name, unsupported_reason, nullptr, forward<kLoops>});
   table.add(ops::kDenseBackwardKernel, DeviceKind::cpu,
             {name, unsupported_reason, nullptr, backward_kernel<kLoops>});
+  table.add(ops::kDenseBackwardInput, DeviceKind::cpu,
+            {name, unsupported_backward_input, nullptr, backward_input<kLoops>});
 }
 
 }  // namespace
