@@ -8,9 +8,10 @@
 //   imagenet/photos/cat_720p.jpg, or any photo: --photo PATH
 //
 //   finetune_mobilenet_v2 [--rows N] [--head-epochs 10] [--tune-epochs 10] [--devices 2] [--seed 1] [--cache]
-//                         [--output finetuned.keras] [--photo PATH] [--verbose 2]
+//                         [--output finetuned.keras] [--photo PATH] [--verbose 2] [--dtype float32]
 //
-// --cache computes the frozen part once per image and keeps its features over the epochs.
+// --cache computes the frozen part once per image and keeps its features over the epochs. --dtype: a
+// dtype policy, such as mixed_bfloat16.
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/datasets/io/data_file.h>
 #include <nyala/examples/support/arguments.h>
@@ -91,7 +92,7 @@ FineTuned make_model(const std::string& weights) {
   base.set_trainable(false);
   const Tensor images = Input({kSize, kSize, 3});
   const Tensor features = base(Rescaling(1 / 127.5, {.offset = -1.0})(images));
-  const Tensor classes = Dense(10, {.activation = "softmax"})(Dropout(0.2)(features));
+  const Tensor classes = Dense(10, {.activation = "softmax", .dtype = "float32"})(Dropout(0.2)(features));
   return {base, Model(images, classes, {.name = "finetuned"})};
 }
 
@@ -185,6 +186,7 @@ Options options_of(int argc, char** argv) {
   const auto photo = datasets::find_data_file("imagenet/photos", "cat_720p.jpg");
   options.photo = text("--photo", photo ? photo->string() : "");
   set_random_seed(static_cast<uint64_t>(number("--seed", 1)));
+  set_dtype_policy(text("--dtype", "float32"));
   return options;
 }
 

@@ -29,5 +29,15 @@ TEST(LenetFashionMnist, LearnsTheSameUnderEachStrategy) {
   EXPECT_EQ(three.output.find("[1] "), std::string::npos) << three.output;
 }
 
+TEST(LenetFashionMnist, LearnsInMixedPrecision) {
+  if (!has_fashion_mnist()) GTEST_SKIP() << "Fashion-MNIST is not here";
+  const double loss = loss_of(run_example("lenet_fashion_mnist", "--rows 500"), "two devices");
+  for (const std::string dtype : {"mixed_bfloat16", "mixed_float16"}) {
+    const ExampleRun run = run_example("lenet_fashion_mnist", "--rows 500 --dtype " + dtype + " 2>/dev/null");
+    EXPECT_NEAR(loss_of(run, "two devices"), loss, 0.05 * loss) << dtype;
+    EXPECT_NE(loss_of(run, "two devices"), loss) << dtype;
+  }
+}
+
 }  // namespace
 }  // namespace nyala

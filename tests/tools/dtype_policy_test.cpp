@@ -43,5 +43,30 @@ TEST_F(ToolTest, FitInAnotherPolicyIsKeptInTheFile) {
   EXPECT_NE(wrong.err.find("did you mean 'mixed_bfloat16'"), std::string::npos) << wrong.err;
 }
 
+/// A scale of losses joins the optimizer, whose moments and count of steps are those of the file.
+TEST_F(ToolTest, FitGoesOnInFloat16WithTheStateOfTheOptimizer) {
+  const Tensor x = numbers({37, 4}, 1), y = labels(37);
+  const std::string array = saved("x.npy", x), target = saved("y.npy", y);
+  const Model model = classifier();
+  model.fit(x, y, {.batch_size = 10, .epochs = 5, .verbose = 0});
+  for (const std::string suffix : {".keras", ".h5"}) {
+    model.save(file("m" + suffix));
+    const auto trained = [&](const std::string& policy) {
+      const ToolRun run =
+          run_well({"fit", file("m" + suffix), "--input", array, "--target", target, "--dtype-policy", policy,
+                    "--no-shuffle", "--epochs", "2", "--output", file("n.keras"), "--verbose", "0"});
+      EXPECT_EQ(run.err.find("left out"), std::string::npos) << suffix << run.err;
+      return load_model(file("n.keras"));
+    };
+    const Model whole = trained("float32"), mixed = trained("mixed_float16");
+    EXPECT_EQ(mixed.optimizer().node().class_name(), "LossScaleOptimizer");
+    EXPECT_EQ(mixed.optimizer().iterations(), 5 * 4 + 2 * 2) << suffix;
+    EXPECT_EQ(mixed.optimizer().node().loss_scale(), 32768);
+    // Adam without its moments would move each weight by the rate of 0.02 in each of the four steps.
+    expect_same_weights(mixed, whole, 4e-3f);
+    EXPECT_NE(mixed.get_weights()[0].to_vector<float>(), whole.get_weights()[0].to_vector<float>());
+  }
+}
+
 }  // namespace
 }  // namespace nyala

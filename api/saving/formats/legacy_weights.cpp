@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <string>
 
 #include <nyala/api/saving/arrays/stored_array.h>
 #include <nyala/api/saving/weights/read_budget.h>
@@ -350,8 +351,11 @@ void read_legacy_optimizer(const Model& model, const hdf5::Group& root, const st
   const bool made_no_step = arrays.size() <= 2 && (arrays.empty() || arrays[0].value.num_elements() != 1 ||
                                                    arrays[0].value.item() == 0.0);
   if (made_no_step) return;
-  BaseOptimizer& optimizer = model.optimizer().node();
-  if (!optimizer.built()) build_optimizer(model.model_node());
+  BaseOptimizer& whole = model.optimizer().node();
+  if (!whole.built()) build_optimizer(model.model_node());
+  const bool has_scale = std::ranges::any_of(
+      arrays, [](const Stored& array) { return array.name.find("dynamic_scale") != std::string::npos; });
+  BaseOptimizer& optimizer = has_scale ? whole : without_loss_scale(whole);
   const std::vector<OptimizerVariable> now = optimizer.shared_variables_for_file();
   const bool has_rate = arrays.size() > 1 && arrays[1].name.find("learning_rate") != std::string::npos;
   const bool wants_rate = now.size() > 1 && now[1].name == "learning_rate";

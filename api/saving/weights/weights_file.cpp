@@ -139,6 +139,26 @@ Tensors read_optimizer(const WeightsTree& tree, const std::string& group, const 
   return values;
 }
 
+BaseOptimizer& without_loss_scale(BaseOptimizer& optimizer) {
+  const auto* const group = dynamic_cast<const OptimizerGroup*>(&optimizer);
+  return group && !group->optimizer_map() ? group->members().front().node() : optimizer;
+}
+
+namespace {
+
+/// A float32 training that goes on in mixed_float16 has a loss scale since, of which its file knows nothing.
+Tensors behind_own_loss_scale(BaseOptimizer& optimizer, const Tensors& values) {
+  const BaseOptimizer& inner = without_loss_scale(optimizer);
+  if (&inner == &optimizer || values.size() != inner.shared_variables_for_file().size()) return values;
+  Tensors all;
+  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file())
+    all.push_back(variable.value);
+  std::copy(values.rbegin(), values.rend(), all.rbegin());
+  return all;
+}
+
+}  // namespace
+
 void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
                           OptimizerMismatch mismatch) {
   if (!model.compiled() || values.empty()) return;
@@ -147,7 +167,7 @@ void load_optimizer_state(const Model& model, const Tensors& values, const std::
   if (without_slots && values[0].num_elements() == 1 && values[0].item() == 0.0) return;
   if (!optimizer.built()) build_optimizer(model.model_node());
   try {
-    optimizer.load_variables(values);
+    optimizer.load_variables(behind_own_loss_scale(optimizer, values));
     // Random draws go on where the training in the file had come to; a Checkpoint knows it exactly.
     model.model_node().resume_point().train_step = optimizer.steps();
   } catch (const InvalidArgumentError& error) {

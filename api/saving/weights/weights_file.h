@@ -45,8 +45,12 @@ Tensors read_optimizer(const WeightsTree& tree, const std::string& group, const 
 /// What to do where an optimizer's state in a file does not fit.
 enum class OptimizerMismatch { warn, fail };
 
+/// Of a LossScaleOptimizer the optimizer inside, else `optimizer`.
+BaseOptimizer& without_loss_scale(BaseOptimizer& optimizer);
+
 /// Gives a compiled model's optimizer the state of a file, in the order of Keras' optimizer.variables. A
-/// state of an optimizer that never made a step is left alone.
+/// state of an optimizer that never made a step is left alone. One that had no LossScaleOptimizer goes to the
+/// optimizer inside of it, whose scale stays.
 void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
                           OptimizerMismatch mismatch);
 
