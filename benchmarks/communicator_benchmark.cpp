@@ -1,7 +1,8 @@
 // The time of an all-reduce of float32 among processes of this host, beside that of a plain loop over two
 // buffers in one process and the load of the machine:
-//   communicator_benchmark [shared_memory|gloo|gloo_alone] [ranks]
-// gloo_alone is Gloo's own ring, by the same number of processes.
+//   communicator_benchmark [shared_memory|gloo|gloo_alone] [ranks] [float32|bfloat16]
+// gloo_alone is Gloo's own ring, by the same number of processes. The dtype is that in which float32 values
+// travel (CommunicationOptions::wire_dtype).
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,7 +80,7 @@ void work(const Ranks& all) {
 }
 
 void run_communicator(const std::string& kind, const nyala::CommunicatorOptions& options,
-                      const std::string& folder) {
+                      const std::string& folder, nyala::DType wire) {
   const auto rendezvous = std::make_shared<nyala::FileRendezvous>(folder);
   const auto all = kind == "gloo" ? nyala::gloo_communicator(options, rendezvous)
                                   : nyala::shared_memory_communicator(options, *rendezvous);
@@ -90,7 +91,7 @@ void run_communicator(const std::string& kind, const nyala::CommunicatorOptions&
         .all_reduce =
             [&](std::vector<float>& values) {
               all->all_reduce({values.data(), static_cast<int64_t>(values.size()), nyala::DType::float32},
-                              nyala::CollectiveOp::sum);
+                              nyala::CollectiveOp::sum, {.wire_dtype = wire});
             }});
 }
 
@@ -118,12 +119,13 @@ void run_gloo_alone(const nyala::CommunicatorOptions& options, const std::string
 }
 #endif
 
-int run_rank(const std::string& kind, const nyala::CommunicatorOptions& options, const std::string& folder) {
+int run_rank(const std::string& kind, const nyala::CommunicatorOptions& options, const std::string& folder,
+             const std::string& wire) {
   try {
 #ifdef NYALA_BENCHMARK_GLOO
     if (kind == "gloo_alone") return run_gloo_alone(options, folder), 0;
 #endif
-    run_communicator(kind, options, folder);
+    run_communicator(kind, options, folder, wire);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", options.rank, error.what());
@@ -136,6 +138,7 @@ int run_rank(const std::string& kind, const nyala::CommunicatorOptions& options,
 int main(int count, char** arguments) {
   const std::string kind = count > 1 ? arguments[1] : "shared_memory";
   const int ranks = count > 2 ? std::atoi(arguments[2]) : 2;
+  const std::string wire = count > 3 ? arguments[3] : "float32";
   std::string folder = (std::filesystem::temp_directory_path() / "nyala-communicators-XXXXXX").string();
   if (ranks < 1 || ::mkdtemp(folder.data()) == nullptr) return 1;
   double load = 0;
@@ -144,7 +147,7 @@ int main(int count, char** arguments) {
   std::fflush(stdout);
   int rank = 0;
   while (rank + 1 < ranks && ::fork() == 0) ++rank;  // each starts the next one
-  const int code = run_rank(kind, {.rank = rank, .size = ranks}, folder);
+  const int code = run_rank(kind, {.rank = rank, .size = ranks}, folder, wire);
   while (::wait(nullptr) > 0) {
   }
   if (rank == 0) std::filesystem::remove_all(folder);

@@ -80,6 +80,7 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
       threads_(options_.devices),
       registration_(*store_, *this) {
   group_.profiler = buckets_.profiler = &profiler_;
+  buckets_.wire_dtype = options_.wire_dtype;
   for (size_t i = 0; i < options_.devices.size(); ++i) tapes_.push_back(std::make_unique<Tape>());
   if (options_.parameter_servers) {
     RemoteParameters& parameters = options_.parameter_servers->parameters();

@@ -24,6 +24,7 @@ struct InProcessOptions {
   std::vector<Device> devices;
   bool share_weights = true;
   int64_t bucket_elements = 65536;
+  DType wire_dtype = DType::float32;                                 // CommunicationOptions'
   std::shared_ptr<const CrossDeviceOps> cross_device_ops = nullptr;  // null: chosen for the devices
   std::vector<double> device_weights = {};                           // one per device, or none: equal
   /// Set: the only copy of the weights lies here.

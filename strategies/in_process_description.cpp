@@ -40,6 +40,8 @@ std::string InProcessStrategy::describe() const {
   if (processes_)
     text += "; process " + std::to_string(processes_->rank()) + " of " + std::to_string(processes_->size()) +
             ", by " + options_.processes.steps->describe();
+  if (processes_ && options_.wire_dtype != DType::float32)
+    text += "; gradients travel as " + std::string(name_of(options_.wire_dtype));
   if (generations_)
     text += "; generation " + std::to_string(generations_->number()) + " of " + generations_->describe();
   if (generations_ && !generations_->kept.empty()) text += "; " + generations_->kept;

@@ -24,7 +24,8 @@ InProcessOptions options_of(const MultiWorkerMirroredStrategyConfig& config) {
   return {.name = kName,
           .devices = replica_devices(config.devices, kName),
           .share_weights = config.shared_weights == SharedWeights::automatic,
-          .bucket_elements = std::max<int64_t>((bytes > 0 ? bytes : kBytes) / kElement, 1)};
+          .bucket_elements = std::max<int64_t>((bytes > 0 ? bytes : kBytes) / kElement, 1),
+          .wire_dtype = config.communication_options.wire_dtype};
 }
 
 /// A program that sets no seed has another one in each process: one of them holds, and in all of them draws

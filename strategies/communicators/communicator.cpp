@@ -10,6 +10,9 @@
 
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/runtime/context.h>
 #include <nyala/strategies/communicators/host_name.h>
 
 namespace nyala {
@@ -22,6 +25,16 @@ namespace {
 void check_call(bool holds, const CallHeader& header, const std::string& what) {
   if (!holds) throw InvalidArgumentError(detail::call_text(header) + ": " + what);
 }
+
+/// By the fastest loop of this CPU, on this thread alone: the others compute.
+void cast_values(void* from, DType dtype, void* to, DType wanted, int64_t count) {
+  if (count == 0) return;
+  const ScopedValue<int> alone(detail::thread_context().compute_threads, 1);
+  const Tensor x = Tensor::wrap(from, {count}, dtype, nullptr);
+  dispatch_into(ops::kCast, ops::CastDescriptor{wanted}, {&x}, Tensor::wrap(to, {count}, wanted, nullptr));
+}
+
+bool is_wire_dtype(DType dtype) { return dtype == DType::float32 || dtype == DType::bfloat16; }
 
 int64_t sum_of_sizes(const CallHeader& header, std::span<const int64_t> sizes) {
   int64_t sum = 0;
@@ -99,6 +112,8 @@ void Communicator::reduce(CollectiveKind kind, const HostValues& values, Collect
   check_call(reinterpret_cast<uintptr_t>(values.data) % size_of(values.dtype) == 0, header,
              "data is not aligned");
   check_call(values.data != nullptr || values.count == 0, header, "data is null");
+  check_call(is_wire_dtype(how.wire_dtype), header,
+             "wire_dtype: expected float32 or bfloat16, received " + std::string(name_of(how.wire_dtype)));
   auto* const data = static_cast<std::byte*>(values.data);
   call(header, {data, data, {}}, how);
 }
@@ -151,6 +166,9 @@ void Communicator::call(CallHeader header, const Exchange& exchange, const Colle
   std::lock_guard turn(turn_);
   Collective one{header, exchange.in, exchange.out, exchange.sizes, std::chrono::steady_clock::now(), {}};
   one.deadline = one.begun + timeout;
+  const bool rounds = how.wire_dtype == DType::bfloat16 && header.kind == CollectiveKind::all_reduce &&
+                      header.dtype == DType::float32;
+  if (rounds) one.wire_dtype = DType::bfloat16;
   check_alive(one);
   one.header.number = calls_++;
   if (header.kind == CollectiveKind::all_gather && one.sizes.empty()) {
@@ -163,11 +181,23 @@ void Communicator::call(CallHeader header, const Exchange& exchange, const Colle
     return;
   }
   try {
-    run(one);
+    rounds && !rounds_by_itself() ? run_rounded(one) : run(one);
   } catch (const std::exception& error) {
     die({Failure::Kind::communication, -1, error.what()});  // where fail() has not said it
     throw;
   }
+}
+
+// Sums of bfloat16 are made in float32 and rounded once by every kind.
+void Communicator::run_rounded(const Collective& call) {
+  const int64_t count = call.header.count;
+  rounded_.resize(static_cast<size_t>(count));
+  cast_values(call.out, DType::float32, rounded_.data(), DType::bfloat16, count);
+  Collective rounded = call;
+  rounded.header.dtype = DType::bfloat16;
+  rounded.in = rounded.out = reinterpret_cast<std::byte*>(rounded_.data());
+  run(rounded);
+  cast_values(rounded_.data(), DType::bfloat16, call.out, DType::float32, count);
 }
 
 std::string Communicator::place(const Collective& call) const {

@@ -13,6 +13,7 @@
 
 #include <nyala/backend/core/dtype.h>
 #include <nyala/backend/core/fork.h>
+#include <nyala/backend/core/half.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/communicators/call_header.h>
 
@@ -62,6 +63,11 @@ struct CollectiveOptions {
   std::string_view what = {};
   /// None: the communicator's.
   std::optional<std::chrono::milliseconds> timeout = {};
+  /// In what float32 values of an all_reduce travel. bfloat16 halves the bytes: each rank rounds its values,
+  /// they are added in float32, and the result is rounded. Nothing travels, and is rounded, in a group of
+  /// one. float32: as they are. Other calls and other values stay as they are; other dtypes throw
+  /// InvalidArgumentError.
+  DType wire_dtype = DType::float32;
 };
 
 /// A group of ranks, in one process or many, that exchange host memory. Every rank makes the same calls in
@@ -135,6 +141,7 @@ class Communicator {
     std::byte* out = nullptr;
     std::span<const int64_t> sizes;  // of a gather, one per rank
     std::chrono::steady_clock::time_point begun, deadline;
+    DType wire_dtype = DType::float32;  // of who rounds_by_itself(); else the values are rounded already
   };
 
   /// Why a communicator is dead.
@@ -151,6 +158,8 @@ class Communicator {
   virtual std::string kind() const = 0;
   /// Carries out a call among at least two ranks; no two at the same time. Throws what fail() makes.
   virtual void run(const Collective& call) = 0;
+  /// Whether run() heeds wire_dtype, because not all of its ways are to be rounded.
+  virtual bool rounds_by_itself() const { return false; }
   /// Makes run() of this and of all other ranks throw soon. From any thread, at most once; may be at the same
   /// time as run().
   virtual void interrupt(const Failure& failure) noexcept = 0;
@@ -166,6 +175,7 @@ class Communicator {
   void call(detail::CallHeader header, const Exchange& exchange, const CollectiveOptions& how);
   void reduce(detail::CollectiveKind kind, const HostValues& values, CollectiveOp op,
               const CollectiveOptions& how);
+  void run_rounded(const Collective& call);
   std::string place(const Collective& call) const;
   [[noreturn]] static void throw_failure(Failure::Kind kind, const std::string& text);
   void check_alive(const Collective& call) const;
@@ -176,6 +186,7 @@ class Communicator {
   Mutex turn_;
   uint64_t calls_ = 0;                // guarded by turn_
   std::vector<int64_t> equal_sizes_;  // of all_gather(); guarded by turn_
+  std::vector<bfloat16> rounded_;     // what travels; guarded by turn_
   std::atomic<bool> failed_{false};
   mutable Mutex mutex_;  // of failure_
   Failure failure_;

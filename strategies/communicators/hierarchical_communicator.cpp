@@ -1,5 +1,7 @@
 // Each call in three steps: among the ranks of a host, among the first ranks of all hosts, and back to each
-// host. Sums of 16-bit values stay in float32 on the whole way, so that they are rounded once.
+// host. Sums of 16-bit values stay in float32 on the whole way, so that they are rounded once; with a
+// wire_dtype of 16 bits, what goes between hosts is rounded and nothing else: memory that ranks share is no
+// wire.
 #include <nyala/strategies/communicators/hierarchical_communicator.h>
 
 #include <algorithm>
@@ -47,6 +49,7 @@ class HierarchicalCommunicator final : public Communicator {
  protected:
   std::string kind() const override { return "hierarchical"; }
   void run(const Collective& call) override;
+  bool rounds_by_itself() const override { return true; }
   void interrupt(const Failure& failure) noexcept override {
     give_up(*inside_, failure);
     if (between_) give_up(*between_, failure);
@@ -120,7 +123,8 @@ void HierarchicalCommunicator::run(const Collective& call) {
   const std::string what = detail::call_text(call.header) + " " +
                            std::to_string(detail::stable_hash(&call.header, sizeof call.header));
   const auto left = std::chrono::ceil<milliseconds>(call.deadline - std::chrono::steady_clock::now());
-  const CollectiveOptions how{.what = what, .timeout = std::max(left, milliseconds(1))};
+  const CollectiveOptions how{
+      .what = what, .timeout = std::max(left, milliseconds(1)), .wire_dtype = call.wire_dtype};
   const CollectiveOptions news{.what = what, .timeout = *how.timeout + kNewsFromOutside};
   try {
     switch (call.header.kind) {
@@ -164,7 +168,7 @@ int HierarchicalCommunicator::lost_of_all() const {
 
 void HierarchicalCommunicator::reduce_values(const HostValues& values, CollectiveOp op,
                                              const CollectiveOptions& how, const CollectiveOptions& news) {
-  inside_->all_reduce(values, op, how);
+  inside_->all_reduce(values, op, {.what = how.what, .timeout = how.timeout});
   if (between_) between_->all_reduce(values, op, how);
   const size_t bytes = static_cast<size_t>(values.count) * size_of(values.dtype);
   inside_->broadcast({static_cast<std::byte*>(values.data), bytes}, 0, news);

@@ -14,8 +14,9 @@ namespace nyala {
 /// throws CommunicationError where the ranks of all are not 0 to size - 1.
 ///
 /// Adds in the order of ranks inside, then in the order of hosts in `between`; float16 and bfloat16 are
-/// rounded once, in the end. A call that fails kills all three; where the other side of the hosts is late,
-/// ranks that only wait for their own host's may learn it half a second after the timeout.
+/// rounded once, in the end. With a wire_dtype what goes by `between` is rounded, sums inside are not. A call
+/// that fails kills all three; where the other side of the hosts is late, ranks that only wait for their own
+/// host's may learn it half a second after the timeout.
 std::shared_ptr<Communicator> hierarchical_communicator(
     const CommunicatorOptions& options, std::shared_ptr<Communicator> inside,
     std::shared_ptr<Communicator> between,

@@ -218,6 +218,7 @@ void ClusterProcessGroup::begin() {
       {"the version of Nyala", std::string(version())},
       {"communication_options.implementation", std::string(name_of(communication.implementation))},
       {"communication_options.bytes_per_pack", std::to_string(communication.bytes_per_pack)},
+      {"communication_options.wire_dtype", std::string(name_of(communication.wire_dtype))},
       {"communication_options.trusted_network", communication.trusted_network ? "true" : "false"},
       {"communication_options.timeout", std::to_string(communication.timeout.count()) + " ms"}};
   if (election_) {

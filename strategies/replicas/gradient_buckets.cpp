@@ -336,7 +336,9 @@ void GradientBuckets::exchange(size_t index, Communicator& others) {
   const bool may_be_rows = takes_rows() && !buckets_[index].rows.empty();
   if (!may_be_rows || !exchange_rows(index, others)) {
     const Tensor& sum = sum_of(index);
-    others.all_reduce({sum.raw(), sum.num_elements(), sum.dtype()}, CollectiveOp::sum, {.what = "gradients"});
+    const DType travels = may_be_rows ? DType(DType::float32) : wire_dtype;
+    others.all_reduce({sum.raw(), sum.num_elements(), sum.dtype()}, CollectiveOp::sum,
+                      {.what = "gradients", .wire_dtype = travels});
   }
   spread(index);
 }

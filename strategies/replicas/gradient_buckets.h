@@ -60,6 +60,9 @@ class GradientBuckets {
   std::function<void(int bucket)> on_reduce;
   /// Called when so many rows of a bucket have come from all processes in place of their dense sums.
   std::function<void(int bucket, int64_t rows)> on_rows;
+  /// What sums travel in between processes (CommunicationOptions). Not those of tables that may travel as
+  /// rows: a step has the same bits whether they do or not.
+  DType wire_dtype = DType::float32;
   /// Gradients of smaller tables stay dense between processes.
   int64_t least_table_bytes = int64_t{1} << 20;
   /// Takes gradients that come as rows of variables that the rule does not update: tables that lie elsewhere.

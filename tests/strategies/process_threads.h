@@ -22,6 +22,7 @@ struct ProcessThreads {
   bool share_weights = true;
   int64_t bucket_elements = 65536;
   std::chrono::milliseconds timeout = std::chrono::seconds(20);
+  DType wire_dtype = DType::float32;
 
   int replicas() const { return processes * devices; }
   std::string name() const { return std::to_string(processes) + "x" + std::to_string(devices); }
@@ -40,6 +41,7 @@ struct ProcessThreads {
                                    .devices = {},
                                    .share_weights = share_weights,
                                    .bucket_elements = bucket_elements,
+                                   .wire_dtype = wire_dtype,
                                    .processes = {steps[rank], gradients[rank]}};
           for (int i = 0; i < devices; ++i)
             options.devices.push_back(Device(DeviceKind::cpu, static_cast<int>(rank) * devices + i));

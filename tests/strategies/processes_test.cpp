@@ -228,6 +228,34 @@ TEST_P(ProcessesTest, GradientsAreThoseOfOneProcessWithAllReplicas) {
   }
 }
 
+/// Gradients are sums over the replicas of a process, rounded; what programs reduce is not.
+TEST_P(ProcessesTest, GradientsThatTravelInBfloat16AreTheSameEverywhere) {
+  std::vector<std::vector<float>> exact;
+  std::mutex mutex;
+  processes().run([&](const Strategy& strategy) {
+    auto values = trained(strategy);
+    const std::lock_guard lock(mutex);
+    exact = std::move(values);
+  });
+  ProcessThreads own = processes();
+  own.wire_dtype = DType::bfloat16;
+  std::vector<std::vector<std::vector<float>>> received;
+  own.run([&](const Strategy& strategy) {
+    const double fine = 1 + 1.0 / 4096;
+    const PerReplica ones = strategy.run([&](Replica& replica) { return scalar(replica, fine); });
+    EXPECT_EQ(strategy.reduce("mean", ones).item(), fine);
+    EXPECT_THAT(strategy.node().describe(), HasSubstr("gradients travel as bfloat16"));
+    auto values = trained(strategy);
+    const std::lock_guard lock(mutex);
+    received.push_back(std::move(values));
+  });
+  for (const auto& values : received) EXPECT_EQ(values, received[0]);
+  EXPECT_NE(received[0], exact);
+  for (size_t i = 0; i < exact.size(); ++i)
+    for (size_t j = 0; j < exact[i].size(); ++j)
+      ASSERT_NEAR(received[0][i][j], exact[i][j], 2e-3 * exact[i][j]) << i;
+}
+
 TEST_P(ProcessesTest, OtherVariablesInAnotherProcessAreAnError) {
   const auto errors = processes().errors_of([&](const Strategy& strategy) {
     const bool first = strategy.node().replica_id(0) == 0;

@@ -106,22 +106,6 @@ class Strangers {
   std::vector<std::thread> threads_;
 };
 
-/// The two ends of a connection over the loopback.
-std::pair<int, int> connected_pair() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0), one = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool listens = ::bind(listener, generic, size) == 0 && ::listen(listener, 1) == 0 &&
-                       ::getsockname(listener, generic, &size) == 0 && ::connect(one, generic, size) == 0;
-  EXPECT_TRUE(listens);
-  const int other = ::accept(listener, nullptr, nullptr);
-  ::close(listener);
-  return {one, other};
-}
-
 class Gloo : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,9 @@
 #include <nyala/tests/conformance/communicators/ranks.h>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <ostream>
 #include <thread>
@@ -156,6 +160,21 @@ void on_ranks(const CommunicatorKind& kind, CommunicatorOptions options, const R
     ranks[static_cast<size_t>(all.rank())].reset();
   });
   for (const RankEnd& end : ends) end.rethrow();
+}
+
+std::pair<int, int> connected_pair() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0), one = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool listens = ::bind(listener, generic, size) == 0 && ::listen(listener, 1) == 0 &&
+                       ::getsockname(listener, generic, &size) == 0 && ::connect(one, generic, size) == 0;
+  EXPECT_TRUE(listens);
+  const int other = ::accept(listener, nullptr, nullptr);
+  ::close(listener);
+  return {one, other};
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Communicators, ::testing::ValuesIn(communicator_kinds()),

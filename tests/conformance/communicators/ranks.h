@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -71,6 +72,9 @@ using RankBody = std::function<void(Communicator&)>;
 std::vector<RankEnd> run_ranks(const std::vector<std::shared_ptr<Communicator>>& ranks, const RankBody& body);
 /// The same, in new communicators; throws the first error.
 void on_ranks(const CommunicatorKind& kind, CommunicatorOptions options, const RankBody& body);
+
+/// The two ends of a connection over the loopback.
+std::pair<int, int> connected_pair();
 
 class Communicators : public ::testing::TestWithParam<CommunicatorKind> {
  protected:

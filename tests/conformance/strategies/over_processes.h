@@ -26,10 +26,10 @@ struct Layout {
 class OverProcesses : public ::testing::TestWithParam<Layout> {
  protected:
   /// In one of the processes.
-  static MultiWorkerMirroredStrategy strategy() {
+  static MultiWorkerMirroredStrategy strategy(const CommunicationOptions& communication = {}) {
     const Layout& layout = GetParam();
     configure_logical_devices("cpu", layout.devices);
-    MultiWorkerMirroredStrategy::Config config;
+    MultiWorkerMirroredStrategy::Config config{.communication_options = communication};
     for (int i = 0; i < layout.devices; ++i) config.devices.push_back("cpu:" + std::to_string(i));
     const auto folder = std::make_shared<FileRendezvous>(RankProcesses::folder());
     CommunicatorOptions options{

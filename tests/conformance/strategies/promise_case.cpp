@@ -120,4 +120,19 @@ Difference difference_of(const Outcome& received, const Outcome& expected, DType
   return difference;
 }
 
+double relative_difference(const Outcome& received, const Outcome& expected, const std::string& names) {
+  double difference = 0.0, size = 0.0;
+  for (const auto& [name, values] : expected) {
+    if (!name.starts_with(names)) continue;
+    const std::vector<double>& others = received.at(name);
+    EXPECT_EQ(others.size(), values.size()) << name;
+    for (size_t i = 0; i < values.size(); ++i) {
+      difference += (others[i] - values[i]) * (others[i] - values[i]);
+      size += values[i] * values[i];
+    }
+  }
+  EXPECT_GT(size, 0.0) << names;
+  return std::sqrt(difference / size);
+}
+
 }  // namespace nyala

@@ -55,4 +55,7 @@ struct Difference {
 /// float64 1e-10.
 Difference difference_of(const Outcome& received, const Outcome& expected, DType dtype);
 
+/// |received - expected| / |expected| over all values whose names begin so.
+double relative_difference(const Outcome& received, const Outcome& expected, const std::string& names);
+
 }  // namespace nyala

@@ -1,7 +1,7 @@
 // The promise under mixed_bfloat16: several replicas give the numbers of one device, as closely as roundings
 // to 8 bits allow. Gradients of weights are float32 and are summed in it; but where a last bit of a weight
 // differs, an activation may round to the other side.
-#include <cmath>
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -17,22 +17,6 @@ namespace nyala::promise_mixed_test {
 namespace {
 
 constexpr double kAllowed = 2e-3;
-
-/// |received - expected| / |expected| over all values whose names begin so.
-double relative_difference(const Outcome& received, const Outcome& expected, const std::string& names) {
-  double difference = 0.0, size = 0.0;
-  for (const auto& [name, values] : expected) {
-    if (!name.starts_with(names)) continue;
-    const std::vector<double>& others = received.at(name);
-    EXPECT_EQ(others.size(), values.size()) << name;
-    for (size_t i = 0; i < values.size(); ++i) {
-      difference += (others[i] - values[i]) * (others[i] - values[i]);
-      size += values[i] * values[i];
-    }
-  }
-  EXPECT_GT(size, 0.0) << names;
-  return std::sqrt(difference / size);
-}
 
 class PromiseMixed : public testing::TestWithParam<std::string> {};
 

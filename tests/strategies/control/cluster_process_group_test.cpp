@@ -204,6 +204,11 @@ TEST_F(ClusterGroup, DifferencesAreNamed) {
                                      {"bytes_per_pack': rank 0 on", "has '100', rank 1 on", "has '200'"});
   });
   as_ranks(2, [&](int rank) {
+    const Group processes = group(rank, {.wire_dtype = rank == 0 ? DType::float32 : DType::bfloat16});
+    expect_error<CommunicationError>(
+        [&] { processes->join(); }, {"wire_dtype': rank 0 on", "has 'float32', rank 1 on", "has 'bfloat16'"});
+  });
+  as_ranks(2, [&](int rank) {
     const Group processes = group(rank, {.timeout = rank == 0 ? 6s : 7s});
     expect_error<CommunicationError>(
         [&] { processes->join(); },
@@ -274,6 +279,7 @@ TEST_F(LaunchedGroup, WhoIsLateAndDoesNotConnectTakesNoSecondTimeout) {
     const ControlFacts facts = {{"the version of Nyala", std::string(version())},
                                 {"communication_options.implementation", "automatic"},
                                 {"communication_options.bytes_per_pack", "0"},
+                                {"communication_options.wire_dtype", "float32"},
                                 {"communication_options.trusted_network", "false"},
                                 {"communication_options.timeout", "4000 ms"},
                                 {"the cluster", ClusterSpec({{"worker", addresses_}}).to_string()}};
@@ -341,6 +347,11 @@ TEST_F(ClusterGroup, MistakesAreNamed) {
         cluster_process_group(worker({"a:1", "b:1"}, 1), {.bytes_per_pack = -1}, none);
       },
       {"CommunicationOptions: bytes_per_pack"});
+  expect_error(
+      [&] {
+        cluster_process_group(worker({"a:1", "b:1"}, 1), {.wire_dtype = DType::float16}, none);
+      },
+      {"CommunicationOptions: wire_dtype", "float16", "leave the range"});
   expect_error(
       [&] {
         cluster_process_group(worker({"a:1", "b:1"}, 1), {}, {{"NYALA_COORDINATOR", "a"}});

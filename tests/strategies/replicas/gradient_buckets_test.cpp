@@ -467,6 +467,21 @@ TEST_F(RowsOverProcessesTest, MergedRowsAreTheBitsOfTheDenseSum) {
   EXPECT_EQ(valid.indices.to_vector<int64_t>(), (std::vector<int64_t>{1}));
 }
 
+/// 257 has more digits than bfloat16. The table is not known in the first step.
+TEST_F(RowsOverProcessesTest, RowsTravelInFloat32) {
+  as_processes(
+      2, 1,
+      [&](int, ParameterStore& store, const Variable& table, GradientBuckets& buckets, PlainDescent& rule) {
+        buckets.wire_dtype = DType::bfloat16;
+        for (const float expected : {512.f, 514.f}) {
+          buckets.begin(rule, true, false);
+          step(buckets, 0, table, {1}, false, 257);
+          buckets.drain();
+          EXPECT_EQ(floats(store.gradient(0, table))[kWidth], expected);
+        }
+      });
+}
+
 /// Of one process its batch is too large, or it has none; it takes part all the same.
 TEST_F(RowsOverProcessesTest, WhatOneHasSeenAllLearn) {
   as_processes(2, 1,
