@@ -15,6 +15,7 @@
 
 #include <nyala/nyala.h>
 
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/benchmarks/support/benchmark_models.h>
 
 using namespace nyala;
@@ -37,6 +38,7 @@ struct Options {
   bool separate = false;
   bool infer = false;
   bool recompute = false;
+  bool frozen = false;
 };
 
 double load_average() {
@@ -90,6 +92,7 @@ Options parse(int argc, char** argv) {
       ->check(CLI::IsMember({"automatic", "shared_memory", "gloo"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
   app.add_flag("--recompute", options.recompute, "compile with recompute_batch_normalization");
+  app.add_flag("--frozen", options.frozen, "only the last layer with weights trains, as a new head does");
   app.add_flag("--inference", options.infer, "predict instead of training");
   try {
     app.parse(argc, argv);
@@ -135,6 +138,15 @@ benchmarks::BenchmarkModel make_model(const Options& options, const std::optiona
   return strategy ? strategy->scope(make) : make();
 }
 
+/// All layers but the last one that has weights.
+void freeze_base(const Model& model) {
+  std::vector<Layer> layers = model.layers();
+  std::erase_if(layers, [](const Layer& layer) { return layer.weights().empty(); });
+  layers.pop_back();
+  for (const Layer& layer : layers) layer.set_trainable(false);
+  model.compile(CompileConfig(model.model_node().compiled_training().config));
+}
+
 /// The most that a process says.
 int64_t agreed(const Strategy& strategy, int64_t own) {
   int64_t most = own;
@@ -166,6 +178,7 @@ int main(int argc, char** argv) try {
   const double memory_before = memory("VmRSS");
   const auto [strategy, is_chief] = make_place(options);
   const auto bench = make_model(options, strategy);
+  if (options.frozen) freeze_base(bench.model);
   const int64_t rows = options.batch > 0 ? options.batch : bench.default_batch;
   const Batch batch = synthetic(bench, rows);
   auto step = [&] {

@@ -1,8 +1,11 @@
 // A BatchNormalization out of training is y * scale + offset per channel, and so a kernel times scale and
 // another bias (Jacob et al. 2018, section 3.2): no pass over the values is left. The factors are computed in
 // float64. The result is kept with the storage and version of every variable that it is made of, and made
-// again when one of them differs: nobody has to tell it of a write.
+// again when one of them differs: nobody has to tell it of a write. Frozen weights share an arena, and its
+// version, with those that a step writes: in training the numbers of the variables' own writes are compared.
 #include <nyala/api/graph/folded_layer.h>
+
+#include <algorithm>
 
 #include <nyala/api/layers/base/layer_autocast.h>
 #include <nyala/api/layers/base/mask.h>
@@ -82,6 +85,16 @@ bool FoldedLayer::absorb_activation(const Layer& behind) {
   return parts.activation != ops::Activation::linear && take(parts);
 }
 
+bool FoldedLayer::is_frozen(const Call& c) const {
+  if (map_ && c.training() && normalization_.node().trainable()) return false;
+  const std::vector<bool>* const trained = c.options().trained;
+  return std::none_of(variables_.begin(), variables_.end(), [&](const Variable& variable) {
+    const VariableNode& node = variable.node();
+    const auto leaf = static_cast<size_t>(node.leaf);
+    return trained ? leaf < trained->size() && (*trained)[leaf] : node.trainable;
+  });
+}
+
 Tensor FoldedLayer::run(Call& c, const Tensor& x, Tensor sum) const {
   try {
     const LayerAutocast autocast(c, layer_.node());
@@ -109,11 +122,19 @@ Tensor FoldedLayer::compute(Call& c, const Tensor& x, Tensor sum) const {
   return fusable_->call_fused(c, x, fused);
 }
 
+bool FoldedLayer::Source::is_unwritten(const Source& now, bool in_step) const {
+  if (storage != now.storage || offset != now.offset) return false;
+  return version == now.version ||
+         (in_step && in_arena && written == now.written && last_write == now.last_write);
+}
+
 std::vector<FoldedLayer::Source> FoldedLayer::sources(const Call& c) const {
   std::vector<Source> sources;
   for (const Variable& variable : variables_) {
     const Tensor value = c[variable];
-    sources.push_back({value.storage().get(), value.storage_offset(), value.storage()->version()});
+    const Storage& storage = *value.storage().get();
+    sources.push_back({&storage, value.storage_offset(), storage.version(), variable.node().in_arena,
+                       variable.node().written(), storage.last_write()});
   }
   return sources;
 }
@@ -122,9 +143,14 @@ std::shared_ptr<const FoldedLayer::Weights> FoldedLayer::weights(Call& c) const 
   const AutocastScope whole(c, {});  // what is folded is rounded once, at its end
   const size_t replica = static_cast<size_t>(c.options().local_index);
   const std::vector<Source> now = sources(c);
+  const bool in_step = c.training() || (c.tape() && c.tape()->recording);
+  const auto is_unwritten = [&](const Source& then, const Source& source) {
+    return then.is_unwritten(source, in_step);
+  };
   {
     const std::lock_guard lock(mutex_);
-    if (replica < of_replica_.size() && of_replica_[replica] && of_replica_[replica]->sources == now)
+    if (replica < of_replica_.size() && of_replica_[replica] &&
+        std::ranges::equal(of_replica_[replica]->sources, now, is_unwritten))
       return of_replica_[replica];
   }
   auto folded = std::make_shared<Weights>(fold(c));

@@ -29,8 +29,11 @@ class FoldedLayer {
   bool absorb_sum();
   bool absorb_activation(const Layer& behind);
 
-  /// Whether it needs a pass out of training without gradients.
+  /// Whether it needs a pass out of training without gradients, or frozen layers.
   bool is_for_inference() const { return map_ || parts_.sum; }
+  /// Whether a step of training computes all of its layers as predict does: it trains none of their
+  /// variables, and its BatchNormalization is not trainable, or called out of training.
+  bool is_frozen(const Call& c) const;
 
   /// `sum`: what the result is added to, undefined where absorb_sum() was not called; its bytes are reused
   /// where nobody else holds them. Errors name the layer.
@@ -39,12 +42,16 @@ class FoldedLayer {
   void release() const;
 
  private:
-  /// Where a value came from; equal as long as nobody has written it.
+  /// Where a value came from, and what its writes were numbered when it was read.
   struct Source {
     const Storage* storage;
     size_t offset;
-    uint64_t version;
-    bool operator==(const Source&) const = default;
+    uint64_t version;  // of the storage, which variables of an arena share
+    bool in_arena;
+    uint64_t written, last_write;  // of the variable by its name, of the storage by a tensor
+    /// Whether nobody has written it since. A step of training, which writes what it trains into the arena,
+    /// asks for the writes of this variable alone.
+    bool is_unwritten(const Source& now, bool in_step) const;
   };
   struct Weights {
     std::vector<Source> sources;

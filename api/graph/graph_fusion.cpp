@@ -2,7 +2,8 @@
 // reader over, or the reader the zeros around its input. Which parts a layer takes it says itself (Fusable).
 // Activations and padding are fused in all passes, since they change no gradient; BatchNormalization and sums
 // only in the second plan, for passes out of training. That one works from the end, so that of two layers
-// that are added the later one takes the sum.
+// that are added the later one takes the sum. In training what of it is frozen is taken over into the first
+// plan, for values without a gradient.
 #include <nyala/api/graph/graph_step.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
@@ -139,15 +140,22 @@ int other_summand(const GraphStep& add, int value) {
 class Folding {
  public:
   explicit Folding(const GraphPlan& plan)
-      : plan_(plan), uses_(find_uses(plan)), dropped_(plan.steps.size(), false) {}
+      : plan_(plan), uses_(find_uses(plan)), dropped_(plan.steps.size(), false), parts_(plan.steps.size()) {}
 
-  GraphPlan result() {
+  FoldedPlan result() {
     for (size_t i = plan_.steps.size(); i-- > 0;)
       if (!dropped_[i]) fold(i);
     if (!changed_) return {};
+    FoldedPlan folded;
+    for (size_t i = 0, kept = 0; i < dropped_.size(); ++i) {
+      if (dropped_[i]) continue;
+      if (!parts_[i].empty()) folded.groups.push_back({kept, std::move(parts_[i])});
+      ++kept;
+    }
     drop(plan_, dropped_);
     find_last_uses(plan_);
-    return std::move(plan_);
+    folded.plan = std::move(plan_);
+    return folded;
   }
 
  private:
@@ -158,21 +166,22 @@ class Folding {
     const auto folded =
         step.folded ? std::make_shared<FoldedLayer>(*step.folded) : FoldedLayer::of(step.node->layer);
     if (!folded) return;
-    bool any = false;
+    std::vector<size_t> parts{index};
     for (GraphStep* next = only_reader(step, uses_, plan_); next && absorb(*folded, step, *next);
          next = only_reader(step, uses_, plan_)) {
       dropped_[index] = true;
       index = index_of(*next, plan_);
       step.first_output = next->first_output;
-      any = true;
+      parts.push_back(index);
     }
-    if (!any) return;
+    if (parts.size() == 1) return;
     step.folded = folded;
     for (const int value : step.inputs) {
       ValueUse& use = uses_[static_cast<size_t>(value)];
       if (use.count == 1) use.reader = static_cast<int>(index);
     }
     plan_.steps[index] = std::move(step);
+    parts_[index] = std::move(parts);
     changed_ = true;
   }
 
@@ -192,21 +201,43 @@ class Folding {
   GraphPlan plan_;
   std::vector<ValueUse> uses_;
   std::vector<bool> dropped_;
+  std::vector<std::vector<size_t>> parts_;  // of a step that has taken others over
   bool changed_ = false;
 };
 
 }  // namespace
 
-GraphPlan folded_plan(const GraphPlan& plan) { return Folding(plan).result(); }
+FoldedPlan folded_plan(const GraphPlan& plan) { return Folding(plan).result(); }
 
-void release_folded_weights(const GraphPlan& plan) {
-  for (const GraphStep& step : plan.steps)
-    if (step.folded) step.folded->release();
+GraphPlan partly_folded_plan(const GraphPlan& plan, const FoldedPlan& folded,
+                             const std::vector<bool>& chosen) {
+  GraphPlan partly = plan;
+  std::vector<bool> dropped(plan.steps.size(), false);
+  for (size_t i = 0; i < folded.groups.size(); ++i) {
+    if (!chosen[i]) continue;
+    const std::vector<size_t>& parts = folded.groups[i].parts;
+    auto apart = std::make_shared<std::vector<GraphStep>>();
+    for (const size_t part : parts) {
+      apart->push_back(plan.steps[part]);
+      dropped[part] = true;
+    }
+    dropped[parts.back()] = false;
+    GraphStep& step = partly.steps[parts.back()];
+    step = folded.plan.steps[folded.groups[i].step];
+    step.apart = std::move(apart);
+  }
+  drop(partly, dropped);
+  find_last_uses(partly);
+  return partly;
 }
 
 bool takes_folded_plan(const Call& c, const Tensor& input) {
   return c.options().fold_batch_normalization && !c.training() && !(c.tape() && c.tape()->recording) &&
          !input.is_abstract() && !thread_context().is_placed();
+}
+
+bool takes_partly_folded_plan(const Call& c, const Tensor& input) {
+  return c.options().fold_batch_normalization && !input.is_abstract() && !thread_context().is_placed();
 }
 
 }  // namespace nyala

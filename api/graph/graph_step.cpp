@@ -41,10 +41,24 @@ Tensor run_folded(Call& c, const GraphStep& step, Tensors& values) {
   return step.folded->run(c, x, std::move(sum));
 }
 
+/// Whether a gradient is to flow to what a folded step reads.
+bool reads_tracked(const GraphStep& step, const Tensors& values) {
+  return std::ranges::any_of(step.inputs,
+                             [&](int i) { return values[static_cast<size_t>(i)].tape() != nullptr; });
+}
+
+void run_apart(Call& c, const std::vector<GraphStep>& parts, Tensors& values) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    run_step(c, parts[i], values);
+    if (i > 0) values[static_cast<size_t>(parts[i - 1].first_output)] = Tensor();
+  }
+}
+
 }  // namespace
 
 void run_step(Call& c, const GraphStep& step, Tensors& values) {
   auto value = [&](int i) -> Tensor& { return values[static_cast<size_t>(i)]; };
+  if (step.apart && reads_tracked(step, values)) return run_apart(c, *step.apart, values);
   if (step.folded) {
     value(step.first_output) = run_folded(c, step, values);
     return;

@@ -21,11 +21,14 @@ struct GraphStep {
   const GraphNode* node = nullptr;
   std::vector<int> inputs = {};
   int first_output = 0;
-  std::vector<std::pair<int, int>> masks = {};        // input, value of the mask that it is given
-  std::vector<size_t> bare = {};                      // inputs whose mask was taken off
-  std::vector<int> last_uses = {};                    // values nobody reads after this step
-  FusedParts fused = {};                              // of the neighbours, computed here
-  std::shared_ptr<const FoldedLayer> folded = {};     // computes the step, with neighbours, if not null
+  std::vector<std::pair<int, int>> masks = {};     // input, value of the mask that it is given
+  std::vector<size_t> bare = {};                   // inputs whose mask was taken off
+  std::vector<int> last_uses = {};                 // values nobody reads after this step
+  FusedParts fused = {};                           // of the neighbours, computed here
+  std::shared_ptr<const FoldedLayer> folded = {};  // computes the step, with neighbours, if not null
+  /// In place of `folded` where a gradient is to flow through: the steps that it stands for, each the only
+  /// reader of the one before.
+  std::shared_ptr<const std::vector<GraphStep>> apart = {};
   std::shared_ptr<detail::PartChoices> choices = {};  // of an op with constants
 };
 
@@ -57,15 +60,29 @@ void fuse_activations(GraphPlan& plan);
 /// Zeros around an image are left to the convolution that alone reads them, or to the MaxPooling2D where the
 /// image comes from a relu.
 void fuse_paddings(GraphPlan& plan);
+
+/// A step of a folded plan that stands for several ones of the plan before, by their numbers there.
+struct FoldedGroup {
+  size_t step = 0;
+  std::vector<size_t> parts = {};
+};
+
+/// A plan where nothing can be folded has no steps.
+struct FoldedPlan {
+  GraphPlan plan = {};
+  std::vector<FoldedGroup> groups = {};
+};
+
 /// For passes out of training without gradients: layers with kernels take over a BatchNormalization, an
-/// addition and an activation where each is the only reader of the one before. No steps where there is
-/// nothing to fold.
-GraphPlan folded_plan(const GraphPlan& plan);
+/// addition and an activation where each is the only reader of the one before.
+FoldedPlan folded_plan(const GraphPlan& plan);
+/// For steps of training: `plan`, of which `folded` is made, with those groups folded that `chosen` has.
+/// Each stands where its last part stood, and has them `apart`.
+GraphPlan partly_folded_plan(const GraphPlan& plan, const FoldedPlan& folded,
+                             const std::vector<bool>& chosen);
 
-/// Gives back what the steps hold besides the variables.
-void release_folded_weights(const GraphPlan& plan);
-
-/// Whether `c` is a pass for folded_plan().
+/// Whether `c` is a pass for folded_plan(), or else for partly_folded_plan().
 bool takes_folded_plan(const Call& c, const Tensor& input);
+bool takes_partly_folded_plan(const Call& c, const Tensor& input);
 
 }  // namespace nyala

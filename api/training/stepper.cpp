@@ -263,7 +263,7 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
                 .step = memory.steps[static_cast<size_t>(replica.local_index)],
                 .pass = pass_,
                 .trained = compiled.trained ? &compiled.trained_leaves : nullptr,
-                .fold_batch_normalization = mode == Mode::test && folds_,
+                .fold_batch_normalization = folds_,
                 .recompute_batch_normalization = compiled.config.recompute_batch_normalization});
   (mode == Mode::test ? *status_ : memory.status).set_rows(replica.device, range.first, range.count);
   sums.logged[static_cast<size_t>(replica.local_index)].clear();
@@ -376,7 +376,7 @@ Tensors Stepper::outputs_of(const Batch& given, bool training, const BatchPlace&
                   .global_rows = rows,
                   .step = {},
                   .pass = pass,
-                  .fold_batch_normalization = !training && folds_});
+                  .fold_batch_normalization = folds_});
     status.set_rows(replica.device, range.first, range.count);
     ReplicaStep step(model_, replica, call);
     const RunningCall own{.call = &call, .layer = &model_, .is_step = true};

@@ -37,7 +37,7 @@ class Stepper {
   /// ends that. The cache outlives this.
   void use(FeatureCache* cache) { cache_ = cache; }
 
-  /// Whether test() and predict() compute layers with kernels and BatchNormalization as one; true at first.
+  /// Whether layers with kernels and BatchNormalization are one, in train() frozen ones; true at first.
   void set_fold_batch_normalization(bool fold) { folds_ = fold; }
 
   /// What train() learns from the shapes of its first batch: weights, losses and metrics. Computes nothing.

@@ -38,7 +38,7 @@ struct CallOptions {
   std::atomic<uint64_t>* passes = nullptr;
   /// By leaf key: what the tape watches; null: variables that are trainable now.
   const std::vector<bool>* trained = nullptr;
-  /// Out of training: models compute layers with kernels and the BatchNormalization behind as one.
+  /// Models compute layers with kernels and the BatchNormalization behind as one: in training, frozen ones.
   bool fold_batch_normalization = false;
   /// In training: BatchNormalization's output is not kept for the gradients behind, but made again.
   bool recompute_batch_normalization = false;
