@@ -169,6 +169,7 @@ struct FitConfig;
 class FixedShardsPartitioner;
 class Flatten;
 struct FlattenConfig;
+enum class Float32Precision : uint8_t;
 class Ftrl;
 struct FtrlConfig;
 struct FunctionLossConfig;
