@@ -167,6 +167,11 @@ bool is_policy_class(const std::string& name) {
   return name == "DTypePolicy" || name == "FloatDTypePolicy" || name == "Policy" || name == "PolicyV1";
 }
 
+const char* kind_of_policy(const std::string& class_name) {
+  if (class_name == "DTypePolicyMap") return "maps of policies";
+  return class_name.starts_with("Quantized") ? "quantized layers" : "policies of one's own";
+}
+
 }  // namespace
 
 std::string policy_of(const Json& config, const std::string& where) {
@@ -175,10 +180,8 @@ std::string policy_of(const Json& config, const std::string& where) {
   if (dtype.is_string()) return dtype.get<std::string>();
   if (const Json* const name = dtype.is_object() ? dtype.find("class_name") : nullptr;
       name && name->is_string() && !is_policy_class(name->as_string()))
-    throw FileFormatError(
-        where + ", 'dtype': " +
-        "maps of policies, quantized layers and policies of one's own are not built yet, found a " +
-        printable(name->as_string()));
+    throw FileFormatError(where + ", 'dtype': " + kind_of_policy(name->as_string()) +
+                          " are not built yet, found a " + printable(name->as_string()));
   const Json& policy = member_of(dtype, "config", where + ", 'dtype'");
   const Json& name = policy.is_object() && policy.contains("name") ? policy["name"] : policy;
   if (name.is_string()) return name.get<std::string>();
