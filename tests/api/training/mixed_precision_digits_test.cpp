@@ -43,9 +43,8 @@ struct Repeats : LayerNode {
 };
 
 TEST_P(MixedPrecisionDigits, GradientsOfManyUsesAreSummedInFloat32) {
-  const Tensor x = ops::cast(Tensor::ones({1}), half());
   GradientTape tape;
-  tape.watch(x);
+  const Tensor x = tape.watch(ops::cast(Tensor::ones({1}), half()));
   std::vector<Tensor> all;
   for (int i = 0; i < 3000; ++i) all.push_back(x * 1.0);
   const Tensor many = ops::sum(ops::concatenate(all, 0));
