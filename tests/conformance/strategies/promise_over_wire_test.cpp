@@ -1,5 +1,5 @@
-// Gradients that travel between processes in bfloat16: trainings end within 2e-3 of one device, with the same
-// bits in every process.
+// Gradients that travel between processes in bfloat16: trainings end within 2e-3 of one device (weights of
+// those with BatchNormalization within 2e-2), with the same bits in every process.
 #include <cmath>
 #include <string>
 
@@ -24,12 +24,10 @@ void expect_same_bits(const Outcome& outcome, const Strategy& several) {
   for (const double other : several.gather(sums).to_vector<double>()) EXPECT_EQ(other, sum);
 }
 
-/// In front of a BatchNormalization a bias has a gradient of zero: of its parts, which cancel each other, the
-/// roundings are left, and it wanders without a meaning.
-void leave_out_biases(Outcome& outcome) {
-  std::erase_if(outcome, [](const auto& entry) {
-    return entry.first.starts_with("weight ") && entry.first.ends_with("bias");
-  });
+/// Around a BatchNormalization the parts of the processes nearly cancel each other, as gradients of a batch
+/// that is normalized sum to zero: what is rounded is ten times and more what is left.
+double allowed(const PromiseCase& one) {
+  return one.name.find("BatchNormalization") == std::string::npos ? kAllowed : 10.0 * kAllowed;
 }
 
 /// The weights that are furthest from those of one device.
@@ -49,15 +47,11 @@ TEST_P(PromiseOverWire, TrainingsStayWithin2e3OfOneDevice) {
     bool is_rounded = false;
     for (size_t i = 0; i < cases.size(); i += GetParam().is_gloo() ? 5 : 2) {
       SCOPED_TRACE(cases[i].name);
-      Outcome expected = outcome_of(cases[i], OneDeviceStrategy("cpu:0"), DType::float32);
-      Outcome received = outcome_of(cases[i], several, DType::float32);
+      const Outcome expected = outcome_of(cases[i], OneDeviceStrategy("cpu:0"), DType::float32);
+      const Outcome received = outcome_of(cases[i], several, DType::float32);
       expect_same_bits(received, several);
-      if (cases[i].name.find("BatchNormalization") != std::string::npos) {
-        leave_out_biases(expected);
-        leave_out_biases(received);
-      }
       const double weights = relative_difference(received, expected, "weight ");
-      EXPECT_LE(weights, kAllowed) << worst(received, expected);
+      EXPECT_LE(weights, allowed(cases[i])) << worst(received, expected);
       EXPECT_LE(relative_difference(received, expected, "history loss"), kAllowed);
       is_rounded = is_rounded || weights > 1e-5;
     }
