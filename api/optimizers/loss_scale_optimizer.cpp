@@ -77,6 +77,10 @@ class LossScaleNode final : public OptimizerGroup {
   double learning_rate() const override { return inner().learning_rate(); }
   void set_learning_rate(double rate) override { inner().set_learning_rate(rate); }
   double loss_scale() const override { return scale_; }
+  double scale_for_loss() override {
+    scales_losses_.store(true, std::memory_order_relaxed);
+    return scale_;
+  }
 
  protected:
   size_t member_of(const Variable&) override { return 0; }
@@ -93,7 +97,7 @@ class LossScaleNode final : public OptimizerGroup {
     return all_finite(place, variables);
   }
   void finish_step(bool finite) override {
-    if (!finished_a_step_ && !scales_losses())
+    if (!finished_a_step_ && !scales_losses_.load(std::memory_order_relaxed))
       log(LogChannel::warning, "LossScaleOptimizer: gradients are divided by " + number_text(scale_) +
                                    ", but nobody has multiplied the loss by it; take the gradients of "
                                    "optimizer.scale_loss(loss), or compile({.auto_scale_loss = false})");
@@ -115,6 +119,7 @@ class LossScaleNode final : public OptimizerGroup {
   float scale_ = 1.0f;
   int64_t counter_ = 0;
   bool finished_a_step_ = false;
+  std::atomic<bool> scales_losses_ = false;  // somebody does: replicas ask at the same time
 };
 
 std::shared_ptr<BaseOptimizer> checked_node(const LossScaleOptimizerConfig& config) {

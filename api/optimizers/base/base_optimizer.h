@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -78,14 +77,9 @@ class BaseOptimizer : public UpdateRule {
   }
   /// What losses are multiplied by before gradients are taken of them; updates divide by it.
   virtual double loss_scale() const;
+  /// loss_scale() for one who multiplies a loss by it.
+  virtual double scale_for_loss() { return loss_scale(); }
   /// Sets the option of that name; NaN: none.
-  /// loss_scale() for one who multiplies a loss by it, which is remembered.
-  double scale_for_loss() {
-    scales_losses_.store(true, std::memory_order_relaxed);
-    return loss_scale();
-  }
-  /// Whether somebody has asked for that.
-  bool scales_losses() const { return scales_losses_.load(std::memory_order_relaxed); }
   void set_loss_scale_factor(double factor) { options_.loss_scale_factor = factor; }
   const OptimizerOptions& options() const { return options_; }
   const std::string& name() const { return options_.name; }
@@ -121,7 +115,6 @@ class BaseOptimizer : public UpdateRule {
   OptimizerOptions options_;
   uint64_t times_loaded_ = 0;
   std::function<void(Access)> catch_up_;
-  std::atomic<bool> scales_losses_ = false;
   UpdateRule* part_ = nullptr;  // what updates in the step that goes on, where not all variables are
 };
 
