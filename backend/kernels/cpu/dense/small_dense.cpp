@@ -22,8 +22,8 @@ struct Sizes {
 
   explicit Sizes(const KernelCall& call)
       : rows(call.input(0).num_elements() / call.input(0).shape().back()),
-        in(call.input(0).shape().back()),
-        units(call.op == &ops::kDense ? call.input(1).shape()[1] : call.input(1).shape().back()) {}
+        in(call.op == &ops::kDenseBackwardInput ? call.input(1).shape()[0] : call.input(0).shape().back()),
+        units(call.input(1).shape().back()) {}
 };
 
 const char* unsupported_reason(const KernelCall& call) {
@@ -91,22 +91,16 @@ void backward_kernel(const KernelCall& call) {
 
 const char* unsupported_backward_input(const KernelCall& call) {
   constexpr int64_t kMostRows = 4;
-  const Tensor& dz = call.input(0);
-  const int64_t units = dz.shape().back(), rows = dz.num_elements() / units;
-  if (call.output(0).dtype() != DType::float32) return "float32 only";
-  if (rows > kMostRows) return "oneDNN is faster for many rows";
-  return rows * call.input(1).num_elements() > kMostProducts ? "oneDNN is faster for so many products"
-                                                             : nullptr;
+  return Sizes(call).rows > kMostRows ? "oneDNN is faster for many rows" : unsupported_reason(call);
 }
 
 /// Each row of dz by the rows of the kernel as they lie.
 template <LoopsOf kLoops>
 void backward_input(const KernelCall& call) {
-  const int64_t in = call.input(1).shape()[0], units = call.input(1).shape()[1];
-  const int64_t rows = call.input(0).num_elements() / units;
-  for (int64_t r = 0; r < rows; ++r)
-    kLoops().multiply_rows({call.in<float>(1), in, units}, call.in<float>(0) + r * units,
-                           call.out<float>(0) + r * in);
+  const Sizes s(call);
+  for (int64_t r = 0; r < s.rows; ++r)
+    kLoops().multiply_rows({call.in<float>(1), s.in, s.units}, call.in<float>(0) + r * s.units,
+                           call.out<float>(0) + r * s.in);
 }
 
 template <LoopsOf kLoops>
