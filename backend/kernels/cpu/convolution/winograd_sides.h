@@ -58,26 +58,30 @@ struct WinogradSides<F, 4> {
   static constexpr float kOf0 = 1.0f / kProduct, kOfA = 0.5f / (a2 * (a2 - b2)),
                          kOfB = 0.5f / (b2 * (b2 - a2));
 
+  /// The even and the odd part of a polynomial at a point: it is their sum there, and their difference at the
+  /// point's negative.
+  struct Parts {
+    F even, odd;
+  };
+  [[gnu::always_inline]] static void put_pairs(const Parts& at_a, const Parts& at_b, F* out, int stride) {
+    out[stride] = at_a.even + at_a.odd;
+    out[2 * stride] = at_a.even - at_a.odd;
+    out[3 * stride] = at_b.even + at_b.odd;
+    out[4 * stride] = at_b.even - at_b.odd;
+  }
+
   /// B^T d of six values.
   [[gnu::always_inline]] static void input(const F* d, F* out, int stride) {
-    const F even_a = d[4] - b2 * d[2], odd_a = a * (d[3] - b2 * d[1]);
-    const F even_b = d[4] - a2 * d[2], odd_b = b * (d[3] - a2 * d[1]);
     out[0] = kProduct * d[0] - kSum * d[2] + d[4];
-    out[stride] = even_a + odd_a;
-    out[2 * stride] = even_a - odd_a;
-    out[3 * stride] = even_b + odd_b;
-    out[4 * stride] = even_b - odd_b;
+    put_pairs({d[4] - b2 * d[2], a * (d[3] - b2 * d[1])}, {d[4] - a2 * d[2], b * (d[3] - a2 * d[1])}, out,
+              stride);
     out[5 * stride] = kProduct * d[1] - kSum * d[3] + d[5];
   }
   /// G g of three values.
   [[gnu::always_inline]] static void kernel(const F* g, F* out, int stride) {
-    const F ends_a = (g[0] + a2 * g[2]) * kOfA, middle_a = g[1] * (a * kOfA);
-    const F ends_b = (g[0] + b2 * g[2]) * kOfB, middle_b = g[1] * (b * kOfB);
     out[0] = g[0] * kOf0;
-    out[stride] = ends_a + middle_a;
-    out[2 * stride] = ends_a - middle_a;
-    out[3 * stride] = ends_b + middle_b;
-    out[4 * stride] = ends_b - middle_b;
+    put_pairs({(g[0] + a2 * g[2]) * kOfA, g[1] * (a * kOfA)}, {(g[0] + b2 * g[2]) * kOfB, g[1] * (b * kOfB)},
+              out, stride);
     out[5 * stride] = g[2];
   }
   /// A^T m of six values.
@@ -90,13 +94,9 @@ struct WinogradSides<F, 4> {
   }
   /// A d of four values.
   [[gnu::always_inline]] static void gradient(const F* d, F* out, int stride) {
-    const F even_a = d[0] + a2 * d[2], odd_a = a * d[1] + a3 * d[3];
-    const F even_b = d[0] + b2 * d[2], odd_b = b * d[1] + b3 * d[3];
     out[0] = d[0];
-    out[stride] = even_a + odd_a;
-    out[2 * stride] = even_a - odd_a;
-    out[3 * stride] = even_b + odd_b;
-    out[4 * stride] = even_b - odd_b;
+    put_pairs({d[0] + a2 * d[2], a * d[1] + a3 * d[3]}, {d[0] + b2 * d[2], b * d[1] + b3 * d[3]}, out,
+              stride);
     out[5 * stride] = d[3];
   }
   /// G^T u of six values.

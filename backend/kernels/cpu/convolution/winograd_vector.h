@@ -109,8 +109,7 @@ struct Winograd {
   template <class Body>
   [[gnu::always_inline]] static void for_each_tile(const Shape& s, const Tiles& tiles, const Range& range,
                                                    Body&& f) {
-    const int64_t across = (s.out_width + kTile - 1) / kTile;
-    const int64_t of_image = (s.out_height + kTile - 1) / kTile * across;
+    const int64_t across = s.tiles_across(), of_image = s.tiles_of_image();
     for (int64_t t = range.begin; t < range.end; ++t) {
       const int64_t all = tiles.first + t, image = all / of_image, place = all % of_image;
       f(t, image, place / across, place % across);
