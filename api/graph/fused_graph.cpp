@@ -16,12 +16,7 @@ void FusedGraph::set(GraphPlan plan) {
   frozen_plan_ = nullptr;
 }
 
-void FusedGraph::clear() {
-  plan_ = {};
-  folded_ = {};
-  frozen_.clear();
-  frozen_plan_ = nullptr;
-}
+void FusedGraph::clear() { set({}); }
 
 void FusedGraph::run(Call& c, const Tensor& input, Tensors& values) const {
   if (folded_.groups.empty()) return run_steps(c, plan_.steps, values);

@@ -232,8 +232,7 @@ GraphPlan partly_folded_plan(const GraphPlan& plan, const FoldedPlan& folded,
 }
 
 bool takes_folded_plan(const Call& c, const Tensor& input) {
-  return c.options().fold_batch_normalization && !c.training() && !(c.tape() && c.tape()->recording) &&
-         !input.is_abstract() && !thread_context().is_placed();
+  return takes_partly_folded_plan(c, input) && !c.training() && !(c.tape() && c.tape()->recording);
 }
 
 bool takes_partly_folded_plan(const Call& c, const Tensor& input) {
