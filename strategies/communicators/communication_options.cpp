@@ -27,7 +27,7 @@ void detail::check_communication_options(const CommunicationOptions& options) {
   if (options.timeout.count() <= 0)
     throw InvalidArgumentError("CommunicationOptions: timeout: expected more than 0 ms, received " +
                                std::to_string(options.timeout.count()));
-  if (options.wire_dtype != DType::float32 && options.wire_dtype != DType::bfloat16)
+  if (!is_wire_dtype(options.wire_dtype))
     throw InvalidArgumentError(
         "CommunicationOptions: wire_dtype: expected float32 or bfloat16, received " +
         std::string(name_of(options.wire_dtype)) +

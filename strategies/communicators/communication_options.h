@@ -42,6 +42,9 @@ struct CommunicationOptions {
 
 namespace detail {
 
+/// Whether gradients may travel in `dtype`.
+constexpr bool is_wire_dtype(DType dtype) { return dtype == DType::float32 || dtype == DType::bfloat16; }
+
 /// Throws InvalidArgumentError for a negative number of bytes, a timeout that is not positive and a
 /// wire_dtype that is not one of the two.
 void check_communication_options(const CommunicationOptions& options);

@@ -13,6 +13,7 @@
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/strategies/communicators/communication_options.h>
 #include <nyala/strategies/communicators/host_name.h>
 
 namespace nyala {
@@ -33,8 +34,6 @@ void cast_values(void* from, DType dtype, void* to, DType wanted, int64_t count)
   const Tensor x = Tensor::wrap(from, {count}, dtype, nullptr);
   dispatch_into(ops::kCast, ops::CastDescriptor{wanted}, {&x}, Tensor::wrap(to, {count}, wanted, nullptr));
 }
-
-bool is_wire_dtype(DType dtype) { return dtype == DType::float32 || dtype == DType::bfloat16; }
 
 int64_t sum_of_sizes(const CallHeader& header, std::span<const int64_t> sizes) {
   int64_t sum = 0;
@@ -112,7 +111,7 @@ void Communicator::reduce(CollectiveKind kind, const HostValues& values, Collect
   check_call(reinterpret_cast<uintptr_t>(values.data) % size_of(values.dtype) == 0, header,
              "data is not aligned");
   check_call(values.data != nullptr || values.count == 0, header, "data is null");
-  check_call(is_wire_dtype(how.wire_dtype), header,
+  check_call(detail::is_wire_dtype(how.wire_dtype), header,
              "wire_dtype: expected float32 or bfloat16, received " + std::string(name_of(how.wire_dtype)));
   auto* const data = static_cast<std::byte*>(values.data);
   call(header, {data, data, {}}, how);
