@@ -20,7 +20,7 @@ void set_float32_precision(std::string_view name) {
   if (name == "highest") return set_float32_precision(Float32Precision::highest);
   if (name == "high") return set_float32_precision(Float32Precision::high);
   if (name == "medium") return set_float32_precision(Float32Precision::medium);
-  throw InvalidArgumentError("set_float32_precision: expected \"highest\", \"high\" or \"medium\", got \"" +
+  throw InvalidArgumentError("set_float32_precision: expected \"highest\", \"high\" or \"medium\", received \"" +
                              std::string(name) + "\"");
 }
 
