@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <nyala/backend/runtime/context.h>
@@ -40,15 +41,14 @@ void all_reduce(benchmark::State& state) {
 }
 
 /// One pass over N buffers of known N: as fast as a program would write it by hand.
-template <int N>
-void sum_by_hand(const std::vector<float*>& data, int64_t begin, int64_t end) {
-  float* at[N];
-  for (int r = 0; r < N; ++r) at[r] = data[static_cast<size_t>(r)];
+template <size_t... kReplica>
+void sum_by_hand(const std::vector<float*>& data, int64_t begin, int64_t end,
+                 std::index_sequence<kReplica...>) {
+  float* const at[] = {data[kReplica]...};
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
-    float sum = at[0][i];
-    for (int r = 1; r < N; ++r) sum += at[r][i];
-    for (int r = 0; r < N; ++r) at[r][i] = sum;
+    const float sum = (... + at[kReplica][i]);
+    ((at[kReplica][i] = sum), ...);
   }
 }
 
@@ -63,7 +63,7 @@ void plain_loop_of(benchmark::State& state) {
 #pragma omp parallel num_threads(team)
     {
       const int64_t parts = omp_get_num_threads(), id = omp_get_thread_num();
-      sum_by_hand<N>(data, count * id / parts, count * (id + 1) / parts);
+      sum_by_hand(data, count * id / parts, count * (id + 1) / parts, std::make_index_sequence<N>());
     }
     benchmark::ClobberMemory();
   }

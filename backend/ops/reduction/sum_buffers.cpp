@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include <nyala/backend/ops/base/dispatch.h>
@@ -26,26 +27,26 @@ void infer_sum_buffers(InferContext& c) {
 }
 
 /// With a known number of buffers the compiler keeps sums in registers: each element is read once and
-/// written once.
-template <int N, class T>
-void sum_known(T* const* buffers, int64_t count, bool to_all) {
-  std::array<T*, N> at;
-  std::copy_n(buffers, N, at.begin());
-  const auto sum_at = [&at](int64_t i) {
-    T sum = at[0][i];
-    for (int b = 1; b < N; ++b) sum = static_cast<T>(sum + at[static_cast<size_t>(b)][i]);
-    return sum;
-  };
+/// written once. No loop over the buffers: where one is left the compiler does not vectorise the loop over
+/// elements, which makes sums of 8 buffers 3 times slower.
+template <class T, size_t... kBuffer>
+void sum_these(T* const* buffers, int64_t count, bool to_all, std::index_sequence<kBuffer...>) {
+  T* const at[] = {buffers[kBuffer]...};
   if (!to_all) {
 #pragma omp simd
-    for (int64_t i = 0; i < count; ++i) at[0][i] = sum_at(i);
+    for (int64_t i = 0; i < count; ++i) at[0][i] = static_cast<T>((... + at[kBuffer][i]));
     return;
   }
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
-    const T sum = sum_at(i);
-    for (int b = 0; b < N; ++b) at[static_cast<size_t>(b)][i] = sum;
+    const T sum = static_cast<T>((... + at[kBuffer][i]));
+    ((at[kBuffer][i] = sum), ...);
   }
+}
+
+template <size_t N, class T>
+void sum_known(T* const* buffers, int64_t count, bool to_all) {
+  sum_these(buffers, count, to_all, std::make_index_sequence<N>());
 }
 
 template <class T>
