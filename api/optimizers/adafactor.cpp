@@ -1,16 +1,12 @@
 // Shazeer and Stern 2018: instead of a mean square per weight one per row and per column, whose product over
 // the mean is its rank-one estimate: rows + columns numbers instead of rows * columns. Keras keeps the
 // product as a slot, too, and so does this, for the same files.
-#include <limits>
+#include <algorithm>
+#include <cmath>
 
 #include <nyala/api/optimizers/adafactor.h>
 #include <nyala/api/optimizers/base/optimizer_config.h>
-#include <nyala/api/optimizers/base/variable_update.h>
-#include <nyala/backend/ops/elementwise/arithmetic.h>
-#include <nyala/backend/ops/elementwise/exponential.h>
-#include <nyala/backend/ops/elementwise/rounding.h>
-#include <nyala/backend/ops/reduction/reduction.h>
-#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/update/whole_updates.h>
 
 namespace nyala {
 
@@ -59,32 +55,21 @@ class AdafactorNode final : public OptimizerNode {
     return {std::min(learning_rate, 1.0 / std::sqrt(t)), kept, 1.0 - kept};
   }
 
+  bool prepares() const override { return true; }
   void update(const UpdateRange& range) const override {
-    const VariableUpdate u(range);
-    const Tensor w = u.weight(), g = u.gradient(), v = u.slot(2);
-    const Tensor square = ops::square(g) + config_.epsilon_1;
-    const auto averaged = [&u](const Tensor& slot, const Tensor& value) {
-      return VariableUpdate::assign(slot, slot * u.number(1) + value * u.number(2));
-    };
-    const Shape& shape = range.shape;
-    if (has_factors(shape)) {
-      const Tensor r = averaged(u.slot(0, row_shape(shape)), ops::mean(square, {-1}));
-      const Tensor c = averaged(u.slot(1, column_shape(shape)), ops::mean(square, {-2}));
-      VariableUpdate::assign(v, ops::expand_dims(r / ops::mean(r, {-1}, true), -1) * ops::expand_dims(c, -2));
-    } else {
-      averaged(v, square);
+    ops::AdafactorDescriptor d = {.preparation = range.preparation,
+                                  .epsilon_1 = config_.epsilon_1,
+                                  .epsilon_2 = config_.epsilon_2,
+                                  .clip_threshold = config_.clip_threshold};
+    if (has_factors(range.shape)) {
+      d.rows = range.shape[-2];
+      d.columns = range.shape[-1];
+      d.matrices = range.shape.num_elements() / (d.rows * d.columns);
     }
-    const Tensor step = g / ops::sqrt(v);
-    const Tensor size = at_least(root_mean_square(w), config_.epsilon_2) * u.number(0);
-    const Tensor clipped = step / at_least(root_mean_square(step) / config_.clip_threshold, 1.0);
-    VariableUpdate::assign(w, w - size * clipped);
+    run_update(ops::kAdafactorUpdate, d, range);
   }
 
  private:
-  static Tensor at_least(const Tensor& x, double minimum) {
-    return ops::clip(x, minimum, std::numeric_limits<double>::infinity());
-  }
-
   AdafactorConfig config_;
 };
 

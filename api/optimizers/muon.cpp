@@ -2,17 +2,18 @@
 // ns_steps of Newton and Schulz' iteration, which needs only products (an SVD would be exact and slow); all
 // else follows Adam. Formulas and exclusions are Keras'.
 #include <algorithm>
+#include <cmath>
 #include <regex>
+#include <unordered_map>
 
 #include <nyala/api/optimizers/adam_node.h>
 #include <nyala/api/optimizers/base/optimizer_config.h>
-#include <nyala/api/optimizers/base/variable_update.h>
 #include <nyala/api/optimizers/muon.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/nn/matmul.h>
-#include <nyala/backend/ops/shape/transpose.h>
+#include <nyala/backend/ops/update/whole_updates.h>
 
 namespace nyala {
 
@@ -82,22 +83,34 @@ class MuonNode final : public OptimizerNode {
     return numbers;
   }
 
+  void build(ParameterStore& store, const Variables& variables) override {
+    adams_.clear();
+    for (const Variable& variable : variables) adams_[&variable.node()] = is_excluded(variable);
+    OptimizerNode::build(store, variables);
+  }
+
   void update(const UpdateRange& range) const override {
     if (follows_adam(range.variable)) return run_update<formulas::Adam>(range);
-    prepare(range);
-    const VariableUpdate v(range);
-    const Tensor g = v.gradient(), w = v.weight();
-    const Tensor m = VariableUpdate::assign(v.slot(0), v.slot(0) * config_.momentum + g);
-    const Tensor step = orthogonal(config_.nesterov ? g + m * config_.momentum : m);
-    const double scale =
-        std::isnan(config_.rms_rate)
-            ? 1.0
-            : config_.rms_rate * std::sqrt(static_cast<double>(std::max(range.shape[0], range.shape[1])));
-    VariableUpdate::assign(w, w - step * v.number(4) * scale);
+    const Tensor& weight = range.weight;
+    const ops::MuonMomentumDescriptor d = {range.preparation, config_.momentum, config_.nesterov};
+    const Tensor* const inputs[] = {&range.gradient, &range.factor, &range.scalars};
+    Tensor outputs[] = {weight, range.slot_tensors[0],
+                        Tensor::empty(weight.shape(), weight.dtype(), weight.device())};
+    dispatch(ops::kMuonMomentum, d, inputs, outputs);
+    const Tensor step = orthogonal(outputs[2].with_shape(range.shape)).with_shape(weight.shape());
+    dispatch_into(ops::kMuonStep, ops::MuonStepDescriptor{scale_of(range.shape), kRate},
+                  {&step, &range.scalars}, weight);
   }
 
  private:
+  static constexpr int kRate = 4;  // of step_scalars
+
   bool follows_adam(const Variable& variable) const {
+    const auto known = adams_.find(&variable.node());
+    return known != adams_.end() ? known->second : is_excluded(variable);
+  }
+
+  bool is_excluded(const Variable& variable) const {
     if (variable.shape().rank() != 2) return true;
     if (config_.exclude_embeddings && lower_case(variable.path()).find("embedding") != std::string::npos)
       return true;
@@ -106,21 +119,35 @@ class MuonNode final : public OptimizerNode {
     });
   }
 
-  /// Newton and Schulz' iteration towards the nearest orthogonal matrix, on the wider of the two forms.
-  Tensor orthogonal(const Tensor& given) const {
-    const bool tall = given.shape()[0] > given.shape()[1];
-    Tensor x = tall ? ops::transpose(given) : given;
-    x = x / (norm_of(x) + 1e-7);
+  double scale_of(const Shape& shape) const {
+    if (std::isnan(config_.rms_rate)) return 1.0;
+    return config_.rms_rate * std::sqrt(static_cast<double>(std::max(shape[0], shape[1])));
+  }
+
+  /// Newton and Schulz' iteration towards the nearest orthogonal matrix: (a I + b A + c A A) x with A = x x',
+  /// or of a tall x the same from the right with A = x' x. `x` is used up.
+  Tensor orthogonal(Tensor x) const {
+    if (config_.ns_steps <= 0) return x;
+    const bool tall = x.shape()[0] > x.shape()[1];
+    const int64_t side = std::min(x.shape()[0], x.shape()[1]);
+    const auto room = [&x](const Shape& shape) { return Tensor::empty(shape, x.dtype(), x.device()); };
+    const Tensor a = room({side, side}), polynomial = room({side, side});
+    Tensor next = room(x.shape());
+    const ops::MuonPolynomialDescriptor numbers = {config_.muon_a, config_.muon_b, config_.muon_c};
     for (int64_t i = 0; i < config_.ns_steps; ++i) {
-      const Tensor a = ops::matmul(x, ops::transpose(x));
-      const Tensor b = a * config_.muon_b + ops::matmul(a * config_.muon_c, a);
-      x = x * config_.muon_a + ops::matmul(b, x);
+      dispatch_into(ops::kMatmul, ops::MatmulDescriptor{tall, !tall}, {&x, &x}, a);
+      dispatch_into(ops::kMatmul, ops::MatmulDescriptor{}, {&a, &a}, polynomial);
+      dispatch_into(ops::kMuonPolynomial, numbers, {&a}, polynomial);
+      dispatch_into(ops::kMatmul, ops::MatmulDescriptor{}, {tall ? &x : &polynomial, tall ? &polynomial : &x},
+                    next);
+      std::swap(x, next);
     }
-    return tall ? ops::transpose(x) : x;
+    return x;
   }
 
   MuonConfig config_;
   std::vector<std::regex> excluded_;
+  std::unordered_map<const VariableNode*, bool> adams_;  // of the variables that it was built with
 };
 
 }  // namespace

@@ -59,3 +59,4 @@
 #include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/backend/ops/update/optimizer_updates.h>
+#include <nyala/backend/ops/update/whole_updates.h>

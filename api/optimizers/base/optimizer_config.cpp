@@ -12,12 +12,12 @@ double detail::power_of(double base, int64_t exponent, DType dtype) {
   return static_cast<float>(std::pow(static_cast<double>(static_cast<float>(base)), t));
 }
 
-void detail::run_update(const OpDef& op, const UpdateRange& range) {
+void detail::run_update(const OpDef& op, const Descriptor& descriptor, const UpdateRange& range) {
   std::array<Tensor, 4> outputs = {range.weight};
   for (size_t slot = 0; slot < range.slot_tensors.size(); ++slot)
     outputs[slot + 1] = range.slot_tensors[slot];
   const std::array<const Tensor*, 3> inputs = {&range.gradient, &range.factor, &range.scalars};
-  dispatch(op, range.preparation, inputs, std::span(outputs.data(), op.num_outputs));
+  dispatch(op, descriptor, inputs, std::span(outputs.data(), op.num_outputs));
 }
 
 }  // namespace nyala

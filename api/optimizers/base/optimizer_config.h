@@ -47,8 +47,11 @@ void visit_optimizer_options(FieldVisitor& v, Config& c) {
 /// so are the weights.
 double power_of(double base, int64_t exponent, DType dtype);
 
-/// Runs an update op on a range.
-void run_update(const OpDef& op, const UpdateRange& range);
+/// Runs an update op on a range, with a descriptor that begins with the range's preparation, or is it.
+void run_update(const OpDef& op, const Descriptor& descriptor, const UpdateRange& range);
+inline void run_update(const OpDef& op, const UpdateRange& range) {
+  run_update(op, range.preparation, range);
+}
 
 /// Runs a formula of backend/ops/update/update_formulas.h on a range: run_update<formulas::Lion>(range).
 template <template <class> class Formula>

@@ -8,10 +8,7 @@ namespace nyala::ops {
 
 using namespace nyala::detail;
 
-namespace {
-
-template <size_t outputs>
-void infer_update(InferContext& c) {
+void detail::infer_update(InferContext& c, size_t outputs) {
   if (c.num_inputs() != 3 || c.shape(0).rank() != 1 || !is_floating(c.dtype(0)))
     c.fail("expected a flat floating gradient, factor and scalars, received " + c.shape(0).to_string());
   if (c.dtype(1) != DType::float64 || c.dtype(2) != DType::float64 || c.shape(1) != Shape{1} ||
@@ -19,6 +16,13 @@ void infer_update(InferContext& c) {
     c.fail("expected a float64 factor (1) and float64 scalars, received " + c.shape(1).to_string() + " and " +
            c.shape(2).to_string());
   for (size_t i = 0; i < outputs; ++i) c.output(i, c.shape(0), c.dtype(0));
+}
+
+namespace {
+
+template <size_t outputs>
+void infer_update_of(InferContext& c) {
+  detail::infer_update(c, outputs);
 }
 
 template <template <class> class Formula>
@@ -33,7 +37,7 @@ constexpr OpDef formula_op() {
   constexpr size_t kOutputs = 1 + Formula<float>::kSlots;
   return {.name = Formula<float>::kName,
           .num_outputs = kOutputs,
-          .infer = infer_update<kOutputs>,
+          .infer = infer_update_of<kOutputs>,
           .reference = reference<Formula>};
 }
 
@@ -103,7 +107,7 @@ constinit const std::array<OpDef, formulas::Formulas::kSize> detail::kFormulaUpd
     formula_ops(formulas::Formulas());
 
 const OpDef kPrepareUpdate = {
-    .name = "prepare_update", .num_outputs = 2, .infer = infer_update<2>, .reference = prepare_reference};
+    .name = "prepare_update", .num_outputs = 2, .infer = infer_update_of<2>, .reference = prepare_reference};
 const OpDef kMovingAverage = {
     .name = "moving_average", .infer = infer_average, .reference = average_reference};
 const OpDef kSquaredSums = {

@@ -34,6 +34,13 @@ extern const OpDef kPrepareUpdate;
 /// scalars[kAverageScalar]. No descriptor.
 extern const OpDef kMovingAverage;
 
+namespace detail {
+
+/// The shape rule of ops on these inputs: `outputs` tensors like the gradient.
+void infer_update(InferContext& c, size_t outputs);
+
+}  // namespace detail
+
 /// Elements whose squares make one partial sum.
 inline constexpr int64_t kNormChunk = 1024;
 /// (n) -> the sums of squares of each kNormChunk elements, float64 (ceil(n / kNormChunk)). No descriptor. The

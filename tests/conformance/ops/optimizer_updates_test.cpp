@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/ops/update/update_formulas.h>
+#include <nyala/backend/ops/update/whole_updates.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
@@ -34,6 +36,7 @@ std::vector<Update> updates() {
           {&ops::detail::update_op<formulas::Ftrl>(), {0.1, 0.5, 0.01, 0.02, 0.03}},
           {&ops::detail::update_op<formulas::Lion>(), {0.01, 0.9, 0.1, 0.99, 0.01}},
           {&ops::detail::update_op<formulas::ScheduleFreeAdamw>(), {0.01, 0.9, 0.001, 0.5, 1e-3, 0.25}},
+          {&ops::kLambUpdate, {0.01, 0.1, 0.001, 0.5, 0.1, 1e-3}},
           {&ops::kPrepareUpdate, {}}};
 }
 
@@ -53,7 +56,7 @@ Tensors inputs_of(const Update& update, int64_t count) {
 }
 
 /// Output `which` after an update of copies of the inputs.
-OpFunction updated(const OpDef& op, const ops::UpdateDescriptor& descriptor, size_t which) {
+OpFunction updated(const OpDef& op, const Descriptor& descriptor, size_t which) {
   return [&op, descriptor, which](const Tensors& inputs) {
     const Tensor gradient = inputs[0].detached(), factor = inputs[1].detached(),
                  scalars = inputs[2].detached();
@@ -75,6 +78,8 @@ TEST(OptimizerUpdates, EachFormulaOfTheListIsAnOpALoopAndTested) {
   EXPECT_EQ(ops::detail::update_op<formulas::NesterovMomentum>().name, "sgd_nesterov_update");
 }
 
+const ops::UpdateDescriptor kPrepared = {.decay = 1.0, .clip_value = 0.3};
+
 TEST(OptimizerUpdates, KernelsAgree) {
   for (const Update& update : updates())
     for (const int64_t count : {0, 7, 64, 70001})
@@ -86,10 +91,64 @@ TEST(OptimizerUpdates, KernelsAgree) {
         const Tolerance tolerance = {
             .relative = 1e-5,
             .absolute = update.op == &ops::detail::update_op<formulas::Ftrl>() ? 1e-4 : 1e-6};
-        expect_kernels_agree(updated(*update.op, {}, which), inputs, tolerance);
-        expect_kernels_agree(updated(*update.op, {.decay = 1.0, .clip_value = 0.3}, which), inputs,
-                             tolerance);
+        expect_kernels_agree(updated(*update.op, ops::UpdateDescriptor{}, which), inputs, tolerance);
+        expect_kernels_agree(updated(*update.op, kPrepared, which), inputs, tolerance);
       }
+}
+
+void expect_update_agrees(const Update& update, const Descriptor& descriptor, int64_t count) {
+  for (size_t which = 0; which < update.op->num_outputs; ++which) {
+    SCOPED_TRACE(std::string(update.op->name) + " of " + std::to_string(count) + ", output " +
+                 std::to_string(which));
+    expect_kernels_agree(updated(*update.op, descriptor, which), inputs_of(update, count),
+                         {.relative = 1e-5, .absolute = 1e-6});
+  }
+}
+
+TEST(OptimizerUpdates, AdafactorKernelsAgree) {
+  struct Sizes {
+    int64_t matrices, rows, columns;
+  };
+  const Update update = {&ops::kAdafactorUpdate, {0.01, 0.9, 0.1}};
+  for (const auto& [matrices, rows, columns] :
+       {Sizes{1, 1, 1}, {1, 300, 170}, {9, 5, 7}, {2, 1, 33}, {3, 40, 1}, {1, 3, 20000}, {1, 20000, 3}})
+    expect_update_agrees(update,
+                         ops::AdafactorDescriptor{kPrepared, matrices, rows, columns, 1e-30, 1e-3, 0.5},
+                         matrices * rows * columns);
+  for (const int64_t count : {0, 1, 7, 70001})
+    expect_update_agrees(update, ops::AdafactorDescriptor{{}, 1, 0, 0, 1e-30, 1e-3, 1.0}, count);
+  EXPECT_THROW(updated(*update.op, ops::AdafactorDescriptor{kPrepared, 2, 3, 4, 0.0, 0.0, 1.0},
+                       0)(inputs_of(update, 23)),
+               ShapeError);
+}
+
+TEST(OptimizerUpdates, MuonKernelsAgree) {
+  for (const bool nesterov : {false, true})
+    for (const int64_t count : {1, 7, 70001})
+      expect_update_agrees({&ops::kMuonMomentum, {}}, ops::MuonMomentumDescriptor{kPrepared, 0.9, nesterov},
+                           count);
+  for (const int64_t side : {1, 3, 190}) {
+    const Tensors inputs = {random_tensor({side, side}, 1), random_tensor({side, side}, 2)};
+    const OpFunction polynomial = [](const Tensors& t) {
+      const Tensor a = t[0].detached(), p = t[1].clone();
+      dispatch_into(ops::kMuonPolynomial, ops::MuonPolynomialDescriptor{3.0, -0.5, 2.0}, {&a}, p);
+      return p;
+    };
+    expect_kernels_agree(polynomial, inputs);
+    const std::vector<double> a = values_of(inputs[0]), square = values_of(inputs[1]),
+                              got = values_of(polynomial(inputs));
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_NEAR(got[i], (i % static_cast<size_t>(side + 1) == 0 ? 3.0 : 0.0) - 0.5 * a[i] + 2.0 * square[i],
+                  1e-6 * (1 + std::abs(got[i])));
+  }
+  for (const int64_t count : {1, 7, 70001})
+    expect_kernels_agree(
+        [](const Tensors& t) {
+          const Tensor step = t[0].detached(), scalars = t[1].detached(), weight = t[2].clone();
+          dispatch_into(ops::kMuonStep, ops::MuonStepDescriptor{0.5, 1}, {&step, &scalars}, weight);
+          return weight;
+        },
+        {random_tensor({count}, 1), scalars_with({7.0, 0.25}), random_tensor({count}, 2)});
 }
 
 TEST(OptimizerUpdates, AveragesAndSquares) {

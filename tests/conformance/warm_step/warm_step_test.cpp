@@ -66,15 +66,17 @@ Counts now() {
           dispatch_count()};
 }
 
-Sequential lenet() {
+Sequential lenet_with(const Optimizer& optimizer) {
   Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}),
                   AveragePooling2D(2), Conv2D(50, 5, {.use_bias = false}), BatchNormalization(), ReLU(),
                   MaxPooling2D(2), Dropout(0.2), Flatten(), Dense(64, {.activation = "relu"}), Dense(10)});
-  net.compile({.optimizer = Adam({.learning_rate = 1e-3}),
+  net.compile({.optimizer = optimizer,
                .loss = SparseCategoricalCrossentropy({.from_logits = true}),
                .metrics = {"accuracy"}});
   return net;
 }
+
+Sequential lenet() { return lenet_with(Adam({.learning_rate = 1e-3})); }
 
 Batch batch_of(int64_t rows) {
   std::vector<uint8_t> x(static_cast<size_t>(rows * 784));
@@ -239,6 +241,30 @@ TEST(WarmStep, BeginningToUseAModelAllocatesNothing) {
   const uint64_t before = g_news;
   use();
   EXPECT_EQ(g_news, before);
+}
+
+/// Every optimizer by its name, and two with all that is done around a formula. Not LossScaleOptimizer, which
+/// looks at the host whether gradients are finite.
+std::vector<std::pair<std::string, std::function<Optimizer()>>> optimizers() {
+  std::vector<std::pair<std::string, std::function<Optimizer()>>> all;
+  for (const char* name : {"sgd", "rmsprop", "adam", "adamw", "adadelta", "adagrad", "adamax", "nadam",
+                           "ftrl", "lion", "lamb", "adafactor", "muon", "schedulefreeadamw"})
+    all.emplace_back(name, [name] { return Optimizer(name); });
+  all.emplace_back("clipped lamb",
+                   [] { return Lamb({.weight_decay = 1e-3, .clipnorm = 1.0, .use_ema = true}); });
+  all.emplace_back("clipped muon", [] { return Muon({.global_clipnorm = 1.0, .use_ema = true}); });
+  return all;
+}
+
+TEST(WarmStep, NoOptimizerAllocates) {
+  configure_logical_devices("cpu", 2);
+  for (const auto& [name, optimizer] : optimizers()) {
+    SCOPED_TRACE(name);
+    std::printf("[ counts   ] %s\n", name.c_str());
+    expect_warm_step_is_free(lenet_with(optimizer()), 1);
+    const auto build = [&optimizer] { return lenet_with(optimizer()); };
+    expect_warm_step_is_free(MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(build), 2);
+  }
 }
 
 TEST(WarmStep, OneDeviceAllocatesNothing) { expect_warm_step_is_free(lenet(), 1); }
