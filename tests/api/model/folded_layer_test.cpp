@@ -319,6 +319,41 @@ TEST(FoldedLayer, ZerosAreLeftToTheConvolutionInTrainingToo) {
   for (size_t i = 0; i < same.size(); ++i) expect_close(padded[i], same[i], 1e-6);
 }
 
+/// MobileNets': zeros in front of a depthwise convolution with strides.
+TEST(FoldedLayer, ZerosAreLeftToADepthwiseConvolutionInTraining) {
+  struct Trained {
+    Tensors weights;
+    uint64_t ops;  // of a step
+  };
+  const auto train = [](int64_t kernel, bool zeros) {
+    set_random_seed(5);
+    const int64_t low = kernel / 2 - 1, high = kernel / 2;
+    const Tensor input = Input({6, 8, 3});
+    Tensor x = ReLU({.max_value = 6.0})(BatchNormalization()(Conv2D(8, 1)(input)));
+    x = zeros ? Layer(ZeroPadding2D({{low, high}, {low, high}}))(x) : Layer(Lambda([=](const Tensor& t) {
+      return ops::pad(t, {{0, 0}, {low, high}, {low, high}, {0, 0}});
+    }))(x);
+    x = ReLU()(BatchNormalization()(DepthwiseConv2D(kernel, {.strides = 2, .use_bias = false})(x)));
+    const Model model(input, Dense(1)(Flatten()(x)));
+    scramble(model);
+    model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = "mse"});
+    const Tensor data = numbers({8, 6, 8, 3}, 1), y = numbers({8, 1}, 2);
+    uint64_t ops = 0;
+    for (int i = 0; i < 3; ++i) {
+      const uint64_t before = dispatch_count();
+      model.train_on_batch(data, y);
+      ops = dispatch_count() - before;
+    }
+    return Trained{model.get_weights(), ops};
+  };
+  for (const int64_t kernel : {3, 5}) {
+    const Trained left_out = train(kernel, true), there = train(kernel, false);
+    EXPECT_EQ(left_out.ops + 2, there.ops) << "zeros and their gradient";
+    for (size_t i = 0; i < there.weights.size(); ++i)
+      expect_close(left_out.weights[i], there.weights[i], 1e-6);
+  }
+}
+
 Model small_model(int64_t channels = 8) {
   const Tensor input = Input({8, 8, 3});
   Tensor x = ReLU()(BatchNormalization()(Conv2D(channels, 3, {.padding = "same"})(input)));
