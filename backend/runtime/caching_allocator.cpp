@@ -66,7 +66,7 @@ Storage* CachingAllocator::try_allocate(size_t bytes) {
   if (!storage) return nullptr;
   stats_.live_bytes += storage->bytes();
   count_arena();
-  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes + stats_.cached_bytes);
+  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
   return storage;
 }
 
@@ -141,6 +141,11 @@ std::vector<size_t> CachingAllocator::largest() const {
     sizes.insert(sizes.end(), std::min(in_use, kReported - sizes.size()), size_of_class(index));
   }
   return sizes;
+}
+
+void CachingAllocator::reset_peak() {
+  std::lock_guard lock(mutex_);
+  stats_.peak_bytes = stats_.live_bytes;
 }
 
 AllocatorStats CachingAllocator::stats() const {

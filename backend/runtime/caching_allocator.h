@@ -19,7 +19,7 @@ struct AllocatorStats {
   uint64_t system_allocations = 0;
   size_t live_bytes = 0;    // held by tensors
   size_t cached_bytes = 0;  // free, waiting for the next request
-  size_t peak_bytes = 0;    // highest live_bytes + cached_bytes
+  size_t peak_bytes = 0;    // highest live_bytes since reset_memory_stats()
 };
 
 /// Keeps freed storages, sorted by size class, and hands them out again: fresh memory costs page faults.
@@ -43,6 +43,8 @@ class CachingAllocator final : public StorageOwner {
   void release_cached() noexcept;
 
   AllocatorStats stats() const;
+  /// From now on peak_bytes is the highest of what follows.
+  void reset_peak();
 
   static constexpr size_t kReported = 5;
   /// The bytes of the largest storages in use, at most kReported.

@@ -79,9 +79,7 @@ class Registry {
   std::atomic<bool> soft_placement{false};
   std::atomic<int> logical_cpus{1};
 
-  int physical_count(DeviceKind kind) const {
-    return std::min(provider(kind).count(), kMaxDevices);
-  }
+  int physical_count(DeviceKind kind) const { return std::min(provider(kind).count(), kMaxDevices); }
 
   /// Physical numbers of the visible devices of a kind of accelerator.
   std::vector<int> visible(DeviceKind kind) {
@@ -307,6 +305,8 @@ Stream& detail::stream_of(Device device) { return *registry().entry(device).stre
 void synchronize(Device device) { stream_of(device).synchronize(); }
 
 AllocatorStats allocator_stats(Device device) { return allocator_of(device).stats(); }
+
+void reset_memory_stats(Device device) { allocator_of(device).reset_peak(); }
 
 void for_each_host_allocator(const std::function<void(CachingAllocator&)>& body) {
   registry().for_each_of(DeviceKind::cpu, [&](Registry::Entry& entry) { body(*entry.allocator); });

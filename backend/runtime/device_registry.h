@@ -71,6 +71,9 @@ void synchronize(Device device);
 /// Counts of the device's allocator.
 AllocatorStats allocator_stats(Device device);
 
+/// Begins anew with AllocatorStats::peak_bytes of the device (TensorFlow's reset_memory_stats).
+void reset_memory_stats(Device device);
+
 /// Calls body(allocator) for each device of the host that has been used.
 void for_each_host_allocator(const std::function<void(CachingAllocator&)>& body);
 
