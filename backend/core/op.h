@@ -135,6 +135,12 @@ struct OpDef {
   void (*gradient)(GradContext&) = nullptr;
   uint32_t keep_inputs = kKeepNone;
   uint32_t keep_outputs = kKeepNone;
+  /// The gradient of each input that keep_inputs names reads the others of them, but not itself: it is kept
+  /// only where another one is tracked.
+  bool is_product = false;
+  /// Whether the gradient of a call with this descriptor reads the outputs that keep_outputs names, as where
+  /// an activation is fused. Null: it does.
+  bool (*reads_outputs)(const void* descriptor) = nullptr;
   /// Runs on any host-addressable memory; always the last kernel in every list. Null for ops that are only
   /// recorded.
   ReferenceKernel reference;

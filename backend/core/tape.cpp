@@ -4,6 +4,7 @@
 // outlives its tape is untracked, not dangling. A leaf is known by its store's number and its address.
 #include <nyala/backend/core/tape.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <mutex>
@@ -166,6 +167,26 @@ Tensor Tape::watch_same(const TapeValue& leaf) {
   return out;
 }
 
+bool Tape::reads_input(const TapeEntry& entry, size_t i) const {
+  const auto named = [&](size_t input) {
+    const uint32_t bits = entry.op->keep_inputs;
+    return bits == kKeepAll || (input < 32 && (bits >> input & 1u));
+  };
+  if (!named(i) || !entry.op->is_product) return named(i);
+  for (size_t other = 0; other < entry.num_inputs; ++other)
+    if (other != i && named(other) && ids_[entry.first_id + other] != kUntracked) return true;
+  return false;
+}
+
+const TapeEntry* Tape::maker_of(uint32_t id) const {
+  const auto first_output = [&](const TapeEntry& entry) { return ids_[entry.first_id + entry.num_inputs]; };
+  const auto behind = std::partition_point(entries_.begin(), entries_.end(),
+                                           [&](const TapeEntry& entry) { return first_output(entry) <= id; });
+  if (behind == entries_.begin()) return nullptr;
+  const TapeEntry& entry = *std::prev(behind);
+  return id - first_output(entry) < entry.num_outputs ? &entry : nullptr;
+}
+
 Tensor Tape::track(const Tensor& value) {
   Tensor out = value;
   out.track(slot_, new_value(value, -1));
@@ -185,13 +206,16 @@ void Tape::record(const OpDef& op, const Descriptor& descriptor, TensorPointers 
     const bool tracked = inputs[i]->tape() == this;
     ids_.push_back(tracked ? inputs[i]->value_id() : kUntracked);
     if (tracked) ++values_[inputs[i]->value_id()].uses;
-    const bool kept = (op.keep_inputs == kKeepAll || (i < 32 && (op.keep_inputs >> i & 1u))) &&
-                      !(tracked && values_[inputs[i]->value_id()].recomputed);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const uint32_t id = ids_[entry.first_id + i];
+    const bool kept = reads_input(entry, i) && !(id != kUntracked && values_[id].recomputed);
     tensors_.push_back(kept ? inputs[i]->detached() : inputs[i]->as_abstract());
   }
+  const bool reads_outputs = !op.reads_outputs || op.reads_outputs(descriptor.data());
   for (size_t i = 0; i < outputs.size(); ++i) {
     ids_.push_back(new_value(outputs[i], -1));
-    const bool kept = op.keep_outputs == kKeepAll || (op.keep_outputs >> i & 1u);
+    const bool kept = reads_outputs && (op.keep_outputs == kKeepAll || (op.keep_outputs >> i & 1u));
     tensors_.push_back(kept ? outputs[i].detached() : outputs[i].as_abstract());
   }
   for (size_t i = 0; i < outputs.size(); ++i)

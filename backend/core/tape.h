@@ -80,6 +80,11 @@ class Tape : public std::enable_shared_from_this<Tape> {
   Tensor watch(const Tensor& value, int32_t leaf, const TapeSource* source = nullptr);
   /// The value of the leaf with this key and these bytes, kUntracked if it was never watched.
   uint32_t find(int32_t leaf, const void* address) const;
+  /// Whether the gradient of `entry` reads the value of input `i`.
+  bool reads_input(const TapeEntry& entry, size_t i) const;
+  /// The entry that has value `id` among its outputs, found by bisection, since values are numbered as they
+  /// are made; null for leaves and other values from outside. Until the next record().
+  const TapeEntry* maker_of(uint32_t id) const;
   /// Returns `value` tracked as a value of its own, which backward does not report.
   Tensor track(const Tensor& value);
 

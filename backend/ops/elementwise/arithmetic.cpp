@@ -134,6 +134,7 @@ const OpDef kMultiply = {.name = "multiply",
                          .infer = infer_broadcast,
                          .gradient = multiply_gradient,
                          .keep_inputs = keep(0, 1),
+                         .is_product = true,
                          .reference = binary_reference<Times>,
                          .twice_differentiable = true};
 const OpDef kDivide = {.name = "divide",

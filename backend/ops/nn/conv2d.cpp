@@ -11,6 +11,8 @@ const OpDef kConv2D = {
     .gradient = detail::convolution_gradient<2, kConv2DBackwardInput, kConv2DBackwardKernel>,
     .keep_inputs = keep(0, 1),
     .keep_outputs = keep(0),
+    .is_product = true,
+    .reads_outputs = detail::convolution_reads_output<2>,
     .reference = detail::convolution_reference};
 const OpDef kConv2DOnto = {
     .name = "conv2d_onto", .infer = detail::infer_convolution<2>, .reference = detail::convolution_reference};
@@ -19,6 +21,7 @@ const OpDef kConv2DBackwardInput = {
     .infer = detail::infer_backward_input<2>,
     .gradient = detail::transposed_gradient<2, kConv2D, kConv2DBackwardKernel>,
     .keep_inputs = keep(0, 1),
+    .is_product = true,
     .reference = detail::convolution_backward_input_reference};
 const OpDef kConv2DBackwardKernel = {.name = "conv2d_backward_kernel",
                                      .infer = detail::infer_backward_kernel<2>,

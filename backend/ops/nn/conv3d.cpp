@@ -11,12 +11,15 @@ const OpDef kConv3D = {
     .gradient = detail::convolution_gradient<3, kConv3DBackwardInput, kConv3DBackwardKernel>,
     .keep_inputs = keep(0, 1),
     .keep_outputs = keep(0),
+    .is_product = true,
+    .reads_outputs = detail::convolution_reads_output<3>,
     .reference = detail::convolution_reference};
 const OpDef kConv3DBackwardInput = {
     .name = "conv3d_backward_input",
     .infer = detail::infer_backward_input<3>,
     .gradient = detail::transposed_gradient<3, kConv3D, kConv3DBackwardKernel>,
     .keep_inputs = keep(0, 1),
+    .is_product = true,
     .reference = detail::convolution_backward_input_reference};
 const OpDef kConv3DBackwardKernel = {.name = "conv3d_backward_kernel",
                                      .infer = detail::infer_backward_kernel<3>,

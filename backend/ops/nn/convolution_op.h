@@ -90,6 +90,11 @@ void infer_backward_kernel(InferContext& c) {
   c.output(0, kernel, dtype_of_sums(c.dtype(0)));
 }
 
+template <size_t N>
+bool convolution_reads_output(const void* descriptor) {
+  return static_cast<const ConvolutionDescriptor<N>*>(descriptor)->activation != Activation::linear;
+}
+
 template <size_t N, const OpDef& kBackwardInput, const OpDef& kBackwardKernel>
 void convolution_gradient(GradContext& c) {
   using Backward = ConvolutionBackwardDescriptor<N>;

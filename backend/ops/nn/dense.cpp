@@ -61,6 +61,10 @@ void record_dense_gradient(GradContext& c, const Tensor& dz) {
   if (c.needs(0)) c.set(0, viewed(matmul(rows, kernel, {false, true}), x.shape()));
 }
 
+bool dense_reads_output(const void* descriptor) {
+  return static_cast<const ActivationDescriptor*>(descriptor)->activation != Activation::linear;
+}
+
 void dense_gradient(GradContext& c) {
   const ActivationDescriptor& d = c.descriptor<ActivationDescriptor>();
   const Tensor dz = behind_activation_and_bias(c, d.activation, 2);
@@ -116,6 +120,8 @@ const OpDef kDense = {.name = "dense",
                       .gradient = dense_gradient,
                       .keep_inputs = keep(0, 1),
                       .keep_outputs = keep(0),
+                      .is_product = true,
+                      .reads_outputs = dense_reads_output,
                       .reference = dense_reference,
                       .twice_differentiable = true};
 const OpDef kDenseBackwardInput = {

@@ -130,6 +130,7 @@ const OpDef kMatmul = {.name = "matmul",
                        .infer = infer_matmul,
                        .gradient = matmul_gradient,
                        .keep_inputs = keep(0, 1),
+                       .is_product = true,
                        .reference = matmul_reference,
                        .twice_differentiable = true};
 

@@ -10,6 +10,9 @@
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/elementwise/comparison.h>
 #include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/dense.h>
+#include <nyala/backend/ops/nn/matmul.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 
@@ -172,6 +175,63 @@ TEST(BackwardTest, KeptTensorsAreReleasedOnTheWay) {
   RecordingSink sink;
   backward(tape, loss, sink);
   EXPECT_LT(allocator_stats(Device{}).live_bytes, before + 10'000);
+}
+
+TEST(BackwardTest, ProductsKeepTheirOutputOnlyForAFusedActivation) {
+  const Tensor x = Tensor::zeros({4, 8, 8, 16});
+  const auto kept = [&](ops::Activation activation, bool dense) {
+    Tape tape;
+    const Tensor kernel = tape.watch(dense ? Tensor::zeros({16, 64}) : Tensor::zeros({1, 1, 16, 64}), 0);
+    const size_t before = allocator_stats(Device{}).live_bytes;
+    const Tensor loss = ops::sum(dense ? ops::dense(x, kernel, {}, activation)
+                                       : ops::conv2d(x, kernel, {}, {.activation = activation}));
+    return allocator_stats(Device{}).live_bytes - before;
+  };
+  constexpr size_t kOutput = 4 * 8 * 8 * 64 * sizeof(float);
+  for (const bool dense : {false, true}) {
+    EXPECT_LT(kept(ops::Activation::linear, dense), 4096u);
+    EXPECT_GE(kept(ops::Activation::relu, dense), kOutput);
+  }
+}
+
+TEST(BackwardTest, AFactorIsKeptOnlyForTheGradientOfAnother) {
+  const Tensor x = Tensor::full({64, 64}, 2.0), y = Tensor::full({64, 64}, 3.0);
+  constexpr size_t kBytes = 64 * 64 * sizeof(float);
+  using Product = Tensor (*)(const Tensor&, const Tensor&);
+  for (const Product product : {
+           Product([](const Tensor&a, const Tensor&b) { return a * b; }),
+           Product([](const Tensor&a, const Tensor&b) { return ops::matmul(a, b); }),
+           Product([](const Tensor&a, const Tensor&b) { return ops::dense(a, b); }),
+       }) {
+    const auto kept = [&](bool both) {
+      Tape tape;
+      const Tensor leaf = tape.watch(x, 0), weights = both ? tape.watch(y, 1) : y;
+      const size_t before = allocator_stats(Device{}).live_bytes;
+      Tensor factor = leaf + 1.0;
+      const Tensor loss = ops::sum(product(factor, weights));
+      factor = Tensor();
+      const size_t bytes = allocator_stats(Device{}).live_bytes - before;
+      RecordingSink sink;
+      backward(tape, loss, sink);
+      EXPECT_FALSE(values(sink.gradients[0]).empty());
+      EXPECT_EQ(sink.gradients.count(1), both ? 1u : 0u);
+      return bytes;
+    };
+    EXPECT_LT(kept(false), 4096u);
+    EXPECT_GE(kept(true), kBytes);
+  }
+}
+
+TEST(TapeTest, FindsTheEntryThatMadeAValue) {
+  Tape tape;
+  const Tensor x = tape.watch(Tensor{1.0f}, 0);
+  EXPECT_EQ(tape.maker_of(x.value_id()), nullptr);
+  const Tensor y = ops::exp(x), late = tape.watch(Tensor{3.0f}, 1), z = ops::log(late), both = y * z;
+  EXPECT_EQ(tape.maker_of(x.value_id()), nullptr);
+  EXPECT_EQ(tape.maker_of(late.value_id()), nullptr);
+  EXPECT_EQ(tape.maker_of(y.value_id()), &tape.entries()[0]);
+  EXPECT_EQ(tape.maker_of(z.value_id()), &tape.entries()[1]);
+  EXPECT_EQ(tape.maker_of(both.value_id()), &tape.entries()[2]);
 }
 
 TEST(TapeTest, RecordsOnlyWhatIsTracked) {
