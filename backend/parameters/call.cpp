@@ -51,7 +51,7 @@ Tensor Call::operator[](const Variable& variable) const {
     const Tensor watched = options_.tape->watch(value, node.leaf, &node);
     if (!casts(node)) return watched;
     variable.node().casts.clear();
-    return ops::cast(watched, *options_.autocast);
+    return ops::detail::cast_of_leaf(watched, *options_.autocast);
   }
   if (!node.trainable)
     for (const auto& [assigned, queued] : assignments_)

@@ -42,6 +42,11 @@ void cast_gradient(GradContext& c) {
     c.set(0, cast(c.grad(), c.input(0).dtype()));
 }
 
+/// From the entry of cast_of_leaf(), which alone keeps its input.
+Tensor cast_again(const void* descriptor, std::span<const Tensor> kept) {
+  return cast(kept[0], static_cast<const CastDescriptor*>(descriptor)->dtype);
+}
+
 }  // namespace
 
 const OpDef kCast = {.name = "cast",
@@ -49,12 +54,25 @@ const OpDef kCast = {.name = "cast",
                      .gradient = cast_gradient,
                      .reference = cast_reference,
                      .twice_differentiable = true,
+                     .recompute = cast_again,
                      .takes_half = true,
                      .hands_on_gradients = true};
 
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return dispatch(kCast, CastDescriptor{dtype}, {&x});
+}
+
+Tensor detail::cast_of_leaf(const Tensor& leaf, DType dtype) {
+  const Tensor y = cast(leaf, dtype);
+  Tape* const tape = y.tape();
+  if (leaf.rank() < 2) return y;  // a vector is not worth it
+  if (!tape || leaf.is_abstract() || y.value_id() == leaf.value_id()) return y;
+  const TapeEntry& entry = tape->entries().back();
+  if (tape->ids()[entry.first_id] != leaf.value_id()) return y;  // it was moved to another device first
+  tape->tensors()[entry.first_tensor] = leaf.detached();
+  tape->values()[y.value_id()].recomputed = true;
+  return y;
 }
 
 }  // namespace nyala::ops
