@@ -27,6 +27,7 @@ class Add;
 class AdditiveAttention;
 struct AdditiveAttentionConfig;
 enum class Aggregation;
+struct AllocatorStats;
 class AlphaDropout;
 struct AlphaDropoutConfig;
 struct Arrays;

@@ -107,7 +107,7 @@ def contests(options):
             common = {"threads": options.threads, "dtype": options.dtype}
             contest = [ours(options, "Nyala", model, batch=BATCH[model], devices=1, **common, **chosen)]
             if options.recompute and not chosen:
-                contest += [ours(options, "Nyala, recomputing", model, recompute=True, **common)]
+                contest += [ours(options, "Nyala, recomputing", model, recompute="always", **common)]
             flags = [*threads, "--inference"] if chosen else threads
             title = f"{model}, {mode}, {options.dtype}, batch {BATCH[model]}, {options.threads} threads"
             yield title, model, mode, contest + peers(options, model, *flags, keras_modes=["graph"])

@@ -37,8 +37,8 @@ struct Options {
   std::string implementation = "automatic";
   bool separate = false;
   bool infer = false;
-  bool recompute = false;
   bool frozen = false;
+  std::string recompute = "automatic";
 };
 
 double load_average() {
@@ -91,7 +91,8 @@ Options parse(int argc, char** argv) {
   app.add_option("--implementation", options.implementation, "by what processes exchange numbers")
       ->check(CLI::IsMember({"automatic", "shared_memory", "gloo"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
-  app.add_flag("--recompute", options.recompute, "compile with recompute_batch_normalization");
+  app.add_option("--recompute", options.recompute, "recompute_batch_normalization of compile")
+      ->check(CLI::IsMember({"automatic", "always", "never"}));
   app.add_flag("--frozen", options.frozen, "only the last layer with weights trains, as a new head does");
   app.add_flag("--inference", options.infer, "predict instead of training");
   try {
@@ -133,7 +134,9 @@ Place make_place(const Options& options) {
 
 benchmarks::BenchmarkModel make_model(const Options& options, const std::optional<Strategy>& strategy) {
   const auto make = [&] {
-    return benchmarks::make_benchmark_model(options.model, options.dtype, options.recompute);
+    std::optional<bool> recompute;
+    if (options.recompute != "automatic") recompute = options.recompute == "always";
+    return benchmarks::make_benchmark_model(options.model, options.dtype, recompute);
   };
   return strategy ? strategy->scope(make) : make();
 }
@@ -199,6 +202,7 @@ int main(int argc, char** argv) try {
         *strategy, std::max<int64_t>(3, static_cast<int64_t>(options.seconds / seconds_since(before)))));
   }
   const AllocatorStats warm = allocator_stats(Device());
+  reset_memory_stats(Device());
   std::vector<double> times, cpu_times;
   const auto begin = Clock::now();
   auto goes_on = [&] {
@@ -212,7 +216,8 @@ int main(int argc, char** argv) try {
     times.push_back(seconds_since(before));
     cpu_times.push_back(cpu_seconds() - cpu_before);
   }
-  const uint64_t allocations = allocator_stats(Device()).system_allocations - warm.system_allocations;
+  const AllocatorStats stats = allocator_stats(Device());
+  const uint64_t allocations = stats.system_allocations - warm.system_allocations;
   std::sort(times.begin(), times.end());
   std::sort(cpu_times.begin(), cpu_times.end());
   if (!is_chief) return 0;
@@ -227,13 +232,15 @@ int main(int argc, char** argv) try {
       "\"best_img_s\": %.1f, \"step_ms_median\": %.4f, \"step_cpu_ms_median\": %.4f, \"first_step_s\": %.3f, "
       "\"storage_allocations\": "
       "%llu, "
-      "\"peak_mb\": %.0f, \"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
+      "\"peak_mb\": %.0f, \"peak_tensors_mb\": %.1f, \"load\": [%.2f, %.2f], \"versions\": {\"nyala\": "
+      "\"%s\"}}\n",
       options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.precision.c_str(),
       options.devices, options.threads, options.strategy.c_str(), processes,
       options.infer ? "inference" : "training", times.size(), static_cast<double>(rows) / median,
       static_cast<double>(rows) / times.front(), median * 1e3, cpu_times[cpu_times.size() / 2] * 1e3,
-      first_step, static_cast<unsigned long long>(allocations), memory("VmHWM") - memory_before, load_before,
-      load_average(), std::string(version()).c_str());
+      first_step, static_cast<unsigned long long>(allocations), memory("VmHWM") - memory_before,
+      static_cast<double>(stats.peak_bytes) / (1024.0 * 1024.0), load_before, load_average(),
+      std::string(version()).c_str());
   return 0;
 } catch (const nyala::Error& error) {
   std::cerr << "error: " << error.what() << "\n";

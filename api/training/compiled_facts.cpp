@@ -248,7 +248,8 @@ TrainingFacts facts_of_compile(const ModelNode& model) {
   facts.emplace_back("run_eagerly", fact_text(compile.run_eagerly));
   facts.emplace_back("jit_compile", fact_text(compile.jit_compile));
   facts.emplace_back("steps_per_execution", fact_text(compile.steps_per_execution));
-  facts.emplace_back("recompute_batch_normalization", fact_text(compile.recompute_batch_normalization));
+  const std::optional<bool> recompute = compile.recompute_batch_normalization;
+  facts.emplace_back("recompute_batch_normalization", recompute ? fact_text(*recompute) : "none");
   return facts;
 }
 

@@ -40,8 +40,9 @@ struct CallOptions {
   const std::vector<bool>* trained = nullptr;
   /// Models compute layers with kernels and the BatchNormalization behind as one: in training, frozen ones.
   bool fold_batch_normalization = false;
-  /// In training: BatchNormalization's output is not kept for the gradients behind, but made again.
-  bool recompute_batch_normalization = false;
+  /// In training: whether BatchNormalization's output is not kept for the gradients behind, but made again;
+  /// none: where that costs little.
+  std::optional<bool> recompute_batch_normalization = {};
   /// The dtype in which floating variables are read that allow it (VariableSpec::autocast); none: as they
   /// are.
   std::optional<DType> autocast = {};

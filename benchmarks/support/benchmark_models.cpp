@@ -136,7 +136,8 @@ const std::map<std::string, std::function<BenchmarkModel(const Maker&)>>& models
 
 }  // namespace
 
-BenchmarkModel make_benchmark_model(const std::string& name, const std::string& dtype, bool recompute) {
+BenchmarkModel make_benchmark_model(const std::string& name, const std::string& dtype,
+                                    std::optional<bool> recompute) {
   const auto found = models().find(name);
   if (found == models().end()) {
     std::vector<std::string> names;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct CompileConfig {
   /// mixed_float16.
   bool auto_scale_loss = true;
   /// Not in Keras: keep no outputs of BatchNormalization for the backward pass, but compute them again there
-  /// from the inputs, which are kept anyway. The same numbers for less memory and some more time.
-  bool recompute_batch_normalization = false;
+  /// from the inputs, which are kept anyway. The same numbers for less memory and some more time. None: where
+  /// that is little time beside the layer in front (ops::BatchNormalizationOptions::recompute).
+  std::optional<bool> recompute_batch_normalization = {};
 };
 
 }  // namespace nyala

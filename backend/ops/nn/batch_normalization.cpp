@@ -12,6 +12,9 @@
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/nn/batch_normalization.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/conv3d.h>
+#include <nyala/backend/ops/nn/dense.h>
 #include <nyala/backend/runtime/collectives.h>
 
 namespace nyala::ops {
@@ -289,6 +292,14 @@ Tensor recompute_output(const void* descriptor, std::span<const Tensor> kept) {
   return run(kBatchNormalizationForward, d, inputs);
 }
 
+/// Whether making y again costs little beside what made x: by the shape of a kernel alone.
+bool is_cheap(Tape& tape, const Tensor& x) {
+  const TapeEntry* maker = x.tape() == &tape ? tape.maker_of(x.value_id()) : nullptr;
+  if (!maker || (maker->op != &kConv2D && maker->op != &kConv3D && maker->op != &kDense)) return false;
+  const Shape& kernel = tape.tensors()[maker->first_tensor + 1].shape();
+  return kernel.back() > 0 && kernel.num_elements() / kernel.back() >= kCheapRecompute;
+}
+
 BatchNormalizationDescriptor describe(const BatchNormalizationOptions& options, const Tensor& gamma,
                                       const Tensor& beta) {
   if (options.activation == Activation::sigmoid || options.activation == Activation::tanh)
@@ -357,7 +368,8 @@ BatchNormalizationResult detail::batch_normalization_train(const Tensor& given, 
   const Tensor mean = outputs[1].rows(1, channels), variance = outputs[1].rows(1 + channels, channels);
   if (Tape* tape = recording_tape(inputs.span())) {
     tape->record(kBatchNormalizationTrain, descriptor, inputs.span(), outputs);
-    tape->values()[outputs[0].value_id()].recomputed = options.recompute;
+    tape->values()[outputs[0].value_id()].recomputed =
+        options.recompute ? *options.recompute : is_cheap(*tape, x);
   }
   return {outputs[0], mean, variance};
 }

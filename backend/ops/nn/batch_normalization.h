@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <nyala/backend/ops/elementwise/fused_activation.h>
 
 namespace nyala {
@@ -10,12 +12,17 @@ namespace nyala::ops {
 
 // Channels are the last axis everywhere; a layer with another axis transposes. C is their number.
 
+/// From so many products for each value of x on, y is made again in backward unless the options say
+/// otherwise.
+inline constexpr int64_t kCheapRecompute = 256;
+
 struct BatchNormalizationOptions {
   double epsilon = 1e-3;
   Activation activation = Activation::linear;  // linear, relu or relu6, applied in the same pass
-  /// The tape keeps no output for the ops behind: backward makes it again from x. Once more the work of the
-  /// forward pass for a third of the memory.
-  bool recompute = false;
+  /// True: the tape keeps no output for the ops behind, backward makes it again from x, with the same bits.
+  /// False: it is kept. None: it is made again where that is little beside what made x, a convolution or
+  /// dense op with kCheapRecompute products or more for each value.
+  std::optional<bool> recompute = {};
   /// The replicas whose rows are normalised together; null (or one replica): these rows alone. Must outlive
   /// the tape.
   Collectives* replica = nullptr;

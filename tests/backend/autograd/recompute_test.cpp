@@ -2,14 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/autograd/differentiate.h>
 #include <nyala/backend/autograd/recompute.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/nn/batch_normalization.h>
 #include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/dense.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 
@@ -20,7 +24,9 @@ namespace {
 
 struct Gradients final : GradientSink {
   Tensor destination(int32_t) override { return {}; }
-  void ready(int32_t leaf, const Tensor& gradient) override { of[leaf] = gradient.to_vector<float>(); }
+  void ready(int32_t leaf, const Tensor& gradient) override {
+    of[leaf] = gradient.astype(DType::float32).to_vector<float>();
+  }
   std::map<int32_t, std::vector<float>> of;
 };
 
@@ -41,16 +47,18 @@ struct Network {
   Tensor x, loss;
   size_t kept_bytes = 0;  // by the tape when the loss is known
 
-  Network(int blocks, bool recompute, ops::Activation activation = ops::Activation::relu) {
+  Network(int blocks, std::optional<bool> recompute, ops::Activation activation = ops::Activation::relu,
+          int64_t kernel_size = 1) {
     const size_t before = allocator_stats(Device{}).live_bytes;
     x = tape->watch(numbers(kImages, 1), 0);
     Tensor y = x;
     for (int b = 0; b < blocks; ++b) {
       const int leaf = 3 * b + 1;
-      const Tensor kernel = tape->watch(numbers({1, 1, kChannels, kChannels}, leaf), leaf);
+      const Tensor kernel =
+          tape->watch(numbers({kernel_size, kernel_size, kChannels, kChannels}, leaf), leaf);
       const Tensor gamma = tape->watch(numbers({kChannels}, leaf + 1), leaf + 1);
       const Tensor beta = tape->watch(numbers({kChannels}, leaf + 2), leaf + 2);
-      const Tensor z = ops::conv2d(y, kernel);
+      const Tensor z = ops::conv2d(y, kernel, {}, {.padding = "same"});
       Tensor n = ops::detail::batch_normalization_train(z, gamma, beta,
                                                         {.activation = activation, .recompute = recompute})
                      .y;
@@ -80,6 +88,61 @@ TEST(Recompute, KeepsNoOutputs) {
   const Network kept(7, false), recomputed(7, true);
   // Of seven outputs the last one is read by a sum, which keeps its input only where it says so.
   EXPECT_GE(kept.kept_bytes, recomputed.kept_bytes + 6 * image);
+}
+
+TEST(Recompute, UnaskedWhereTheConvolutionInFrontHasMuchToCompute) {
+  constexpr auto relu = ops::Activation::relu;
+  static_assert(kChannels < ops::kCheapRecompute && 25 * kChannels >= ops::kCheapRecompute);
+  EXPECT_EQ(Network(5, {}, relu, 1).kept_bytes, Network(5, false, relu, 1).kept_bytes);
+  EXPECT_EQ(Network(5, {}, relu, 5).kept_bytes, Network(5, true, relu, 5).kept_bytes);
+  EXPECT_LT(Network(5, true, relu, 5).kept_bytes, Network(5, false, relu, 5).kept_bytes);
+  Network kept(5, false, relu, 5), unasked(5, {}, relu, 5);
+  Gradients expected, received;
+  backward(*kept.tape, kept.loss, expected);
+  backward(*unasked.tape, unasked.loss, received);
+  EXPECT_EQ(received.of, expected.of);
+}
+
+/// A dense layer of 16 bits whose float32 kernel is the leaf.
+struct HalfDense {
+  std::shared_ptr<Tape> tape = std::make_shared<Tape>();
+  Tensor kernel = tape->watch(numbers({256, 512}, 4), 0);
+  Tensor loss;
+  size_t kept_bytes = 0;
+
+  explicit HalfDense(Tensor (*cast)(const Tensor&, DType)) {
+    const Tensor x = tape->watch(numbers({3, 256}, 5).astype(DType::bfloat16), 1);
+    const size_t before = allocator_stats(Device{}).live_bytes;
+    loss = ops::sum(ops::dense(x, cast(kernel, DType::bfloat16)));
+    kept_bytes = allocator_stats(Device{}).live_bytes - before;
+  }
+};
+
+TEST(Recompute, CastsOfLeavesAreMadeAgain) {
+  HalfDense kept(ops::cast), made_again(ops::detail::cast_of_leaf);
+  EXPECT_GE(kept.kept_bytes, made_again.kept_bytes + 256 * 512 * 2);
+  Gradients expected, received;
+  backward(*kept.tape, kept.loss, expected);
+  backward(*made_again.tape, made_again.loss, received);
+  EXPECT_EQ(received.of, expected.of);
+  EXPECT_EQ(received.of.size(), 2u);
+}
+
+TEST(Recompute, ACastOfALeafThatWasWrittenSinceThrows) {
+  HalfDense network(ops::detail::cast_of_leaf);
+  network.kernel.copy_from(numbers({256, 512}, 6));
+  Gradients sink;
+  EXPECT_THROW(backward(*network.tape, network.loss, sink), StateError);
+}
+
+TEST(Recompute, ACastOfALeafHasItsDtypeOrIsTheLeaf) {
+  auto tape = std::make_shared<Tape>();
+  const Tensor leaf = tape->watch(numbers({2, 2}, 7), 0), vector = tape->watch(numbers({2}, 8), 1);
+  EXPECT_EQ(ops::detail::cast_of_leaf(leaf, DType::float32).value_id(), leaf.value_id());
+  EXPECT_EQ(ops::detail::cast_of_leaf(vector, DType::bfloat16).dtype(), DType::bfloat16);
+  const Tensor untracked = ops::detail::cast_of_leaf(numbers({2, 2}, 7), DType::bfloat16);
+  EXPECT_EQ(untracked.tape(), nullptr);
+  EXPECT_EQ(untracked.dtype(), DType::bfloat16);
 }
 
 TEST(Recompute, LetsGoOnTheWay) {
