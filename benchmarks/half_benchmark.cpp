@@ -167,9 +167,7 @@ void measure_all(int rounds) {
   add_dense(cases, 64, 2048, 1000);
   add_normalization(cases, {16, 56, 56, 64});
   add_elementwise(cases, {16, 56, 56, 64});
-  std::printf(
-      "products of bfloat16 by oneDNN: %s\n",
-      onednn::has_fast_bfloat16() ? "yes" : "no, for lack of instructions or NYALA_BFLOAT16_PRODUCTS=1");
+  std::printf("products of bfloat16 by oneDNN: %s\n", onednn::has_fast_bfloat16() ? "yes" : "no");
   std::printf("%-28s %9s %9s %9s %9s %9s\n", "milliseconds", "float32", "bfloat16", "float16", "f32/bf16",
               "f32/f16");
   for (const Case& each : cases) measure(each, rounds);

@@ -25,8 +25,8 @@ struct Dtypes {
 };
 
 /// Whether this CPU has instructions for products of bfloat16 that oneDNN uses (AVX512_BF16 or AMX, unless
-/// ONEDNN_MAX_CPU_ISA forbids them), and NYALA_BFLOAT16_PRODUCTS=1 asks for them: not by themselves as long
-/// as the promise of replicas has not been measured with them. Without them oneDNN is slower than in float32.
+/// ONEDNN_MAX_CPU_ISA forbids them or NYALA_BFLOAT16_PRODUCTS=0 does). Without them oneDNN is slower than in
+/// float32.
 bool has_fast_bfloat16();
 
 /// Of a product of the call's first two inputs, as its precision allows it.
