@@ -167,11 +167,15 @@ Tensor Tape::watch_same(const TapeValue& leaf) {
   return out;
 }
 
+namespace {
+
+/// Whether OpDef::keep_inputs or keep_outputs names tensor `i`.
+bool names(uint32_t kept, size_t i) { return kept == kKeepAll || (i < 32 && (kept >> i & 1u)); }
+
+}  // namespace
+
 bool Tape::reads_input(const TapeEntry& entry, size_t i) const {
-  const auto named = [&](size_t input) {
-    const uint32_t bits = entry.op->keep_inputs;
-    return bits == kKeepAll || (input < 32 && (bits >> input & 1u));
-  };
+  const auto named = [&](size_t input) { return names(entry.op->keep_inputs, input); };
   if (!named(i) || !entry.op->is_product) return named(i);
   for (size_t other = 0; other < entry.num_inputs; ++other)
     if (other != i && named(other) && ids_[entry.first_id + other] != kUntracked) return true;
@@ -215,7 +219,7 @@ void Tape::record(const OpDef& op, const Descriptor& descriptor, TensorPointers 
   const bool reads_outputs = !op.reads_outputs || op.reads_outputs(descriptor.data());
   for (size_t i = 0; i < outputs.size(); ++i) {
     ids_.push_back(new_value(outputs[i], -1));
-    const bool kept = reads_outputs && (op.keep_outputs == kKeepAll || (op.keep_outputs >> i & 1u));
+    const bool kept = reads_outputs && names(op.keep_outputs, i);
     tensors_.push_back(kept ? outputs[i].detached() : outputs[i].as_abstract());
   }
   for (size_t i = 0; i < outputs.size(); ++i)
