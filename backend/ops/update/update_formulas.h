@@ -331,24 +331,24 @@ void average_elements(const KernelCall& call, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) average[i] = momentum * average[i] + rest * weight[i];
 }
 
-/// One partial sum of at most ops::kNormChunk squares, in sixteen lanes that are added in their order.
-template <class T>
-double squared_sum(const T* x, int64_t count) {
+/// The sum of f(x) of `count` numbers, in sixteen lanes that are added in their order.
+template <class T, class F>
+double sum_in_lanes(const T* x, int64_t count, F f) {
   constexpr int64_t kLanes = 16;
   double lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      const double value = static_cast<double>(x[i + lane]);
-      lanes[lane] += value * value;
-    }
-  for (; i < count; ++i) {
-    const double value = static_cast<double>(x[i]);
-    lanes[i % kLanes] += value * value;
-  }
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += f(static_cast<double>(x[i + lane]));
+  for (; i < count; ++i) lanes[i % kLanes] += f(static_cast<double>(x[i]));
   double sum = 0.0;
   for (double lane : lanes) sum += lane;
   return sum;
+}
+
+/// One partial sum of at most ops::kNormChunk squares.
+template <class T>
+double squared_sum(const T* x, int64_t count) {
+  return sum_in_lanes(x, count, [](double value) { return value * value; });
 }
 
 /// Partial sums [begin, end).

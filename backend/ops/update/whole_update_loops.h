@@ -129,16 +129,8 @@ inline int64_t adafactor_scratch(const KernelCall& call) {
 }
 
 template <class T>
-double sum_in_lanes(const T* x, int64_t count) {
-  constexpr int64_t kLanes = 16;
-  double lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(x[i + lane]);
-  for (; i < count; ++i) lanes[i % kLanes] += static_cast<double>(x[i]);
-  double sum = 0.0;
-  for (double lane : lanes) sum += lane;
-  return sum;
+double plain_sum(const T* x, int64_t count) {
+  return sum_in_lanes(x, count, [](double value) { return value; });
 }
 
 /// Keeps NaN.
@@ -227,7 +219,7 @@ class AdafactorLoops {
         T squares[kTile];
         weights += prepare(row * pieces_.columns + begin, row * pieces_.columns + end, squares);
         for (int64_t j = begin; j < end; ++j) sums[j] += static_cast<double>(squares[j - begin]);
-        of_row += sum_in_lanes(squares, end - begin);
+        of_row += plain_sum(squares, end - begin);
       });
       r[row] = r[row] * kept_ + static_cast<T>(of_row / static_cast<double>(pieces_.columns)) * rest_;
     }
@@ -242,7 +234,7 @@ class AdafactorLoops {
     for (int64_t piece = 1; piece < pieces_.of_matrix; ++piece)
       for (int64_t j = 0; j < columns; ++j) sums[j] += sums[piece * columns + j];
     for (int64_t j = 0; j < columns; ++j) c[j] = c[j] * kept_ + static_cast<T>(sums[j] / rows) * rest_;
-    means_[matrix] = sum_in_lanes(call_.template out<T>(1) + matrix * pieces_.rows, pieces_.rows) / rows;
+    means_[matrix] = plain_sum(call_.template out<T>(1) + matrix * pieces_.rows, pieces_.rows) / rows;
   }
 
   /// v of a piece with factors, and the sum of squares of g / sqrt(v).
