@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -164,12 +163,19 @@ dnnl::primitive_attr attributes_for(const Dtypes& dtypes,
 }
 
 template <class PrimitiveDesc>
-void finish(Plan& plan, const PrimitiveDesc& desc, bool is_depthwise_of_16_bits = false) {
+void finish(Plan& plan, const PrimitiveDesc& desc) {
   plan.scratch_bytes = desc.scratchpad_desc().get_size();
-  const std::string_view implementation = desc.impl_info_str();
-  if (implementation.starts_with("ref"))
+  if (std::string_view(desc.impl_info_str()).starts_with("ref"))
     plan.unsupported_reason = "oneDNN has only its plain loops for this";
-  else if (is_depthwise_of_16_bits && implementation.find("dw") == implementation.npos)
+}
+
+template <class PrimitiveDesc>
+void finish(Plan& plan, const PrimitiveDesc& desc, const ConvolutionProblem& p) {
+  finish(plan, desc);
+  const std::string_view implementation = desc.impl_info_str();
+  const bool is_depthwise = p.geometry.groups > 1 && p.geometry.in_per_group == 1;
+  if (!plan.unsupported_reason && is_depthwise && p.dtypes.values == DType::bfloat16 &&
+      implementation.find("dw") == implementation.npos)
     plan.unsupported_reason = "oneDNN fills up each channel to a block of them";
 }
 
@@ -282,13 +288,9 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionDescs& d
                                              d.dilation, d.pads_before, d.pads_after);
 }
 
-bool is_depthwise_of_16_bits(const ConvolutionProblem& p) {
-  return p.geometry.groups > 1 && p.geometry.in_per_group == 1 && p.dtypes.values == DType::bfloat16;
-}
-
 void plan_forward(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
   const auto desc = forward_desc(d, p);
-  finish(plan, desc, is_depthwise_of_16_bits(p));
+  finish(plan, desc, p);
   plan.primitive = dnnl::convolution_forward(desc);
   plan.arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
   plan.descs = {d.x, desc.weights_desc()};
@@ -301,7 +303,7 @@ void plan_backward_input(Plan& plan, const ConvolutionDescs& d, const Convolutio
   const auto desc = describe_backward<dnnl::convolution_backward_data>(
       attributes_for(p.dtypes), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x, d.kernel, d.y,
       d.strides, d.dilation, d.pads_before, d.pads_after);
-  finish(plan, desc, is_depthwise_of_16_bits(p));
+  finish(plan, desc, p);
   plan.primitive = dnnl::convolution_backward_data(desc);
   plan.arguments = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS};
   plan.descs = {d.y, desc.weights_desc()};
@@ -336,7 +338,7 @@ void plan_backward_kernel(Plan& plan, const ConvolutionDescs& d, const Convoluti
       d.strides, d.dilation, d.pads_before, d.pads_after);
   while (overruns_its_scratchpad(p, desc.impl_info_str()))
     if (!desc.next_impl()) throw dnnl::error(dnnl_unimplemented, "oneDNN has no sound implementation");
-  finish(plan, desc, is_depthwise_of_16_bits(p));
+  finish(plan, desc, p);
   plan.primitive = dnnl::convolution_backward_weights(desc);
   plan.arguments = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST};
   plan.descs = {d.x, d.y};
