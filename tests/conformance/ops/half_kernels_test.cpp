@@ -109,6 +109,32 @@ std::vector<HalfCase> image_cases() {
   return cases;
 }
 
+/// The gradients of recurrent kernels and biases are ops of their own, which these cases leave out.
+std::vector<HalfCase> sequence_cases() {
+  const ops::RecurrentOptions all{.return_sequences = true, .go_backwards = true}, last{};
+  std::vector<HalfCase> cases;
+  for (const ops::AttentionDescriptor& d :
+       {ops::AttentionDescriptor{0.4}, ops::AttentionDescriptor{0.4, true}})
+    cases.push_back({d.causal ? "causal attention" : "attention",
+                     [d](const Tensors& t) { return ops::dot_product_attention(t[0], t[1], t[2], {}, d); },
+                     {values({2, 150, 6, 20}), values({2, 150, 2, 20}, 2), values({2, 150, 2, 17}, 3)}});
+  for (const auto& d : {all, last}) {
+    cases.push_back({"lstm",
+                     [d](const Tensors& t) {
+                       return ops::detail::lstm({t[0], t[1].detached(), t[2], t[3], {}}, d).output;
+                     },
+                     {values({21, 4, 132}), random_tensor({33, 132}, 2, -0.2, 0.2), values({21, 33}, 3),
+                      values({21, 33}, 4)}});
+    cases.push_back(
+        {"gru",
+         [d](const Tensors& t) {
+           return ops::detail::gru({t[0], t[1].detached(), t[2], t[3].detached(), {}}, d).output;
+         },
+         {values({21, 4, 99}), random_tensor({33, 99}, 2, -0.2, 0.2), values({21, 33}, 3), values({99}, 4)}});
+  }
+  return cases;
+}
+
 std::string level() { return cpu_level() == CpuLevel::avx512 ? "avx512" : "avx2"; }
 
 /// No float32 copy of a whole tensor is made, nor does a reference loop run. The cast of float64 is that of
@@ -152,6 +178,22 @@ TEST(HalfKernels, ImagesAndSums) {
     SCOPED_TRACE(each.name);
     expect_half(each.f, each.inputs);
     expect_fast(each);
+  }
+}
+
+/// The results have the bits of whole float32 copies.
+TEST(HalfKernels, Sequences) {
+  for (const HalfCase& each : sequence_cases()) {
+    SCOPED_TRACE(each.name);
+    expect_fast(each);
+    for (const DType dtype : {DType::bfloat16, DType::float16}) {
+      Tensors half, wide;
+      for (const Tensor& input : each.inputs) {
+        half.push_back(ops::cast(input, dtype));
+        wide.push_back(ops::cast(half.back(), DType::float32));
+      }
+      EXPECT_EQ(values_of(each.f(half)), values_of(ops::cast(each.f(wide), dtype))) << name_of(dtype);
+    }
   }
 }
 

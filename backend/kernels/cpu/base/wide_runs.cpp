@@ -36,12 +36,12 @@ const HalfLoopsOfBoth& loops_of_this_cpu() {
   return plain;
 }
 
-using Scratch = std::array<std::vector<float>, 3>;
+using Buffers = std::array<std::vector<float>, 3>;
 
 }  // namespace
 
 float* wide_scratch(int which, int64_t count) {
-  static auto* const of_threads = new PerThread<Scratch>;
+  static auto* const of_threads = new PerThread<Buffers>;
   std::vector<float>& buffer = of_threads->get()[static_cast<size_t>(which)];
   if (buffer.size() < static_cast<size_t>(count)) buffer.resize(static_cast<size_t>(count));
   return buffer.data();

@@ -21,6 +21,10 @@ RecurrentLoops::Activation activation_of(ops::RecurrentActivation f) {
   return RecurrentLoops::Activation::linear;
 }
 
+const char* unsupported_reason_of_recurrent(const KernelCall& call) {
+  return is_narrow_float(call.output(0).dtype()) ? nullptr : "float32 and 16-bit floats only";
+}
+
 float* aligned_floats(const Tensor& workspace) {
   return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(workspace.raw()) + 63) / 64 * 64);
 }
@@ -28,34 +32,40 @@ float* aligned_floats(const Tensor& workspace) {
 size_t workspace_for(int64_t floats) { return static_cast<size_t>(floats) * sizeof(float) + 64; }
 
 void pack_forward(const RecurrentLoops& loops, const Tensor& kernel, float* packed) {
+  const WideInput numbers(kernel);
   const int64_t lanes = loops.lanes, units = kernel.shape()[0], gates = kernel.shape()[1] / units;
   for (int64_t first = 0; first < units; first += lanes)
     for (int64_t k = 0; k < units; ++k)
       for (int64_t gate = 0; gate < gates; ++gate, packed += lanes) {
         const int64_t count = std::min(lanes, units - first);
-        std::copy_n(kernel.raw_as<float>() + (k * gates + gate) * units + first, count, packed);
+        numbers.load((k * gates + gate) * units + first, count, packed);
         std::fill(packed + count, packed + lanes, 0.0f);
       }
 }
 
 void pack_backward(const RecurrentLoops& loops, const Tensor& kernel, float* packed) {
   const int64_t wide = 4 * loops.lanes, units = kernel.shape()[0], columns = kernel.shape()[1];
+  const WideInput numbers(kernel);
   parallel_for((units + wide - 1) / wide, 1, [&](int64_t begin, int64_t end) {
+    float buffer[kWideRun];
     for (int64_t panel = begin; panel < end; ++panel) {
       float* to = packed + panel * wide * columns;
       const int64_t first = panel * wide, count = std::min(wide, units - first);
-      for (int64_t i = 0; i < wide; ++i)
-        for (int64_t k = 0; k < columns; ++k)
-          to[k * wide + i] = i < count ? kernel.raw_as<float>()[(first + i) * columns + k] : 0.0f;
+      if (count < wide) std::fill_n(to, wide * columns, 0.0f);
+      for (int64_t i = 0; i < count; ++i)
+        for_each_tile(numbers.is_widened(), 0, columns, [&](int64_t k, int64_t in_tile) {
+          const float* from = numbers.read((first + i) * columns + k, in_tile, buffer);
+          for (int64_t j = 0; j < in_tile; ++j) to[(k + j) * wide + i] = from[j];
+        });
     }
   });
 }
 
-void SequenceRows::spread(const float* state, float* sequence, int64_t s) const {
-  const int64_t units = p_.sizes.units;
-  float* to = sequence + at(s) * units;
-  for (int64_t row = 0; row < p_.rows; ++row)
-    std::copy_n(state + row * units, units, to + row * p_.sizes.time * units);
+void SequenceRows::spread(const float* state, const Tensor& sequence, int64_t s) const {
+  const WideOutput to(sequence);
+  const RowsAt rows = step(s, p_.sizes.units);
+  for (int64_t row = 0; row < rows.count; ++row)
+    to.store(rows.first + row * rows.stride, rows.size, state + row * rows.size);
 }
 
 bool SequenceRows::shows(int64_t row, int64_t s) const {
@@ -64,30 +74,33 @@ bool SequenceRows::shows(int64_t row, int64_t s) const {
   return ops::RowMask(flags, p_.sizes, p_.options->zero_output_for_mask).shows(s);
 }
 
-void SequenceRows::show(const float* h, float* output, int64_t s) const {
+void SequenceRows::show(const float* h, const Tensor& output, int64_t s) const {
   const int64_t units = p_.sizes.units;
-  for (int64_t row = 0; row < p_.rows; ++row) {
-    float* y = output + output_place(row, s);
+  const WideOutput y(output);
+  for (int64_t row = 0; row < p_.rows; ++row)
     if (shows(row, s))
-      std::copy_n(h + row * units, units, y);
+      y.store(output_place(row, s), units, h + row * units);
     else
-      std::fill_n(y, units, 0.0f);
-  }
+      y.zero(output_place(row, s), units);
 }
 
-void SequenceRows::add_output(const float* gradient, float* dh, int64_t s) const {
-  const int64_t units = p_.sizes.units;
+void SequenceRows::add_output(const Tensor& gradient, float* dh, int64_t s) const {
+  const WideInput numbers(gradient);
+  float buffer[kWideRun];
   for (int64_t row = 0; row < p_.rows; ++row) {
     if (!shows(row, s)) continue;
-    const float* dy = gradient + output_place(row, s);
-    for (int64_t j = 0; j < units; ++j) dh[row * units + j] += dy[j];
+    for_each_tile(numbers.is_widened(), 0, p_.sizes.units, [&](int64_t first, int64_t count) {
+      const float* dy = numbers.read(output_place(row, s) + first, count, buffer);
+      float* to = dh + row * p_.sizes.units + first;
+      for (int64_t j = 0; j < count; ++j) to[j] += dy[j];
+    });
   }
 }
 
 void SequenceRows::begin(const Tensor* given, float* gradient) const {
   const int64_t units = p_.sizes.units;
   if (given)
-    std::copy_n(given->raw_as<float>() + p_.first * units, p_.rows * units, gradient);
+    WideInput(*given).load(p_.first * units, p_.rows * units, gradient);
   else
     std::fill_n(gradient, p_.rows * units, 0.0f);
 }
