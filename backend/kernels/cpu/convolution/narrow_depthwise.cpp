@@ -1,6 +1,7 @@
-// A block is 8 (AVX-512) or 4 (AVX2) neighbouring pixels of one row by one vector of channels, whose sums
-// stay in registers: each column of the image that its windows share is loaded once (3 columns, stride 1, 8
-// pixels: 10 loads instead of 24), for which the width of the kernel and the stride are template parameters.
+// A block is 8 neighbouring pixels of one row by one vector of channels, whose sums stay in registers: each
+// column of the image that its windows share is loaded once (3 columns, stride 1: 10 loads instead of 24),
+// for which the width of the kernel and the stride are template parameters. For the gradient of the kernel,
+// which has 9 sums, AVX2 has registers for 4 pixels.
 // Columns beside the image are masked loads that give 0, so no frame is needed; hence the limits on padding.
 // The gradient of the kernel takes two rows at once, so that the 9 sums of a 3x3 kernel are loaded and stored
 // half as often, in at most 16 pieces added in their order.

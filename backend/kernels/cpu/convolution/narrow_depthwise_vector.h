@@ -28,10 +28,11 @@ struct NarrowDepthwise {
   using Shape = NarrowDepthwiseLoops::Shape;
   using Activation = NarrowDepthwiseLoops::Activation;
 
-  static constexpr int kPixels = kBytes == 64 ? 8 : 4;           // of a block of the result
-  static constexpr int kSteps = kBytes == 64 ? 8 / kStride : 4;  // of a block of the image, in strides
-  static constexpr int kEdge = kKernel / 2;                      // columns beside the image, at most
-  static constexpr int kReach = (kKernel - 1) / kStride;         // windows before its own that reach a pixel
+  static constexpr int kPixels = 8;                             // of a block of the result
+  static constexpr int kGradientPixels = kBytes == 64 ? 8 : 4;  // the same, where sums are the kernel's
+  static constexpr int kSteps = 8 / kStride;                    // of a block of the image, in strides
+  static constexpr int kEdge = kKernel / 2;                     // columns beside the image, at most
+  static constexpr int kReach = (kKernel - 1) / kStride;        // windows before its own that reach a pixel
 
   static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
   static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -272,7 +273,7 @@ struct NarrowDepthwise {
   }
 
   static void backward_kernel_rows(const Shape& s, const float* x, const float* dz, Range rows, float* sums) {
-    for_blocks<kPixels>(s.out_width, [&]<int kCount>(int64_t ox) {
+    for_blocks<kGradientPixels>(s.out_width, [&]<int kCount>(int64_t ox) {
       if constexpr (kKernel == 3) {
         if (s.kernel_height == 3) return square_kernel_pixels<kCount>(s, x, dz, rows, ox, sums);
       }
