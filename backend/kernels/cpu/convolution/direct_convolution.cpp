@@ -165,6 +165,14 @@ void backward_input(const KernelCall& call) {
 
 constexpr int64_t kSumPieces = 8;
 
+template <LoopsOf kLoops>
+const char* unsupported_backward_kernel(const KernelCall& call) {
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
+  if (kLoops == LoopsOf{direct_convolution_loops_avx2} && even_channels(g.out_channels))
+    return "oneDNN is faster for filters by the eight";
+  return unsupported_gradient(call);
+}
+
 size_t backward_kernel_workspace(const KernelCall& call) {
   const Work work(call, kSumPieces);
   return static_cast<size_t>(work.pieces() * (work.packed_size() + work.images.size())) * sizeof(float);
@@ -204,7 +212,7 @@ void add(KernelTable& table, std::string_view name) {
   table.add(ops::kConv2DBackwardInput, DeviceKind::cpu,
             {name, unsupported_gradient, backward_input_workspace, backward_input<kLoops>});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {name, unsupported_gradient, backward_kernel_workspace, backward_kernel<kLoops>});
+            {name, unsupported_backward_kernel<kLoops>, backward_kernel_workspace, backward_kernel<kLoops>});
 }
 
 }  // namespace
