@@ -14,13 +14,30 @@ template <>
 struct Masked<32> {
   using F = Lanes<32>::F;
   __m256i mask;
+  int64_t count;
 
-  explicit Masked(int64_t count)
-      : mask(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
-                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
+  explicit Masked(int64_t lanes)
+      : mask(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lanes)),
+                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))),
+        count(lanes) {}
   static F all(float value) { return (F)_mm256_set1_ps(value); }
   F load(const float* p) const { return (F)_mm256_maskload_ps(p, mask); }
-  void store(float* p, F v) const { _mm256_maskstore_ps(p, mask, (__m256)v); }
+  /// By stores of 4, 2 and 1 lanes: AMD's masked ones take several times as long as these together.
+  void store(float* p, F v) const {
+    if (count >= 8) return _mm256_storeu_ps(p, (__m256)v);
+    __m128 rest = _mm256_castps256_ps128((__m256)v);
+    if (count & 4) {
+      _mm_storeu_ps(p, rest);
+      rest = _mm256_extractf128_ps((__m256)v, 1);
+      p += 4;
+    }
+    if (count & 2) {
+      _mm_storel_pi(reinterpret_cast<__m64*>(p), rest);
+      rest = _mm_movehl_ps(rest, rest);
+      p += 2;
+    }
+    if (count & 1) _mm_store_ss(p, rest);
+  }
   /// The other lanes from `rest`.
   F load(const float* p, F rest) const {
     return (F)_mm256_blendv_ps((__m256)rest, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
