@@ -35,9 +35,9 @@ namespace nyala {
 const std::vector<KernelOrder>& cpu_kernel_orders() {
   static const auto& all = *new std::vector<KernelOrder>{
       {&ops::kConv2D,
-       {"single_channel_avx512", "narrow_depthwise_avx512", "narrow_depthwise_avx2", "direct_avx512",
-        "direct_avx2", "winograd4_avx512", "winograd4_avx2", "winograd_avx512", "winograd_avx2",
-        "shifted_gemm", "onednn"}},
+       {"single_channel_avx512", "single_channel_avx2", "narrow_depthwise_avx512", "narrow_depthwise_avx2",
+        "direct_avx512", "direct_avx2", "winograd4_avx512", "winograd4_avx2", "winograd_avx512",
+        "winograd_avx2", "shifted_gemm", "onednn"}},
       {&ops::kConv2DOnto,
        {"winograd4_avx512", "winograd4_avx2", "winograd_avx512", "winograd_avx2", "shifted_gemm", "onednn"}},
       {&ops::kConv2DBackwardInput,

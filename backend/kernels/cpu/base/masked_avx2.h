@@ -46,4 +46,15 @@ struct Masked<32> {
   F keep(F v) const { return (F)_mm256_and_ps((__m256)v, _mm256_castsi256_ps(mask)); }
 };
 
+template <int kBytes>
+struct Permutation;
+
+/// Lane i of the result is lane of[i] of the argument.
+template <>
+struct Permutation<32> {
+  using F = Lanes<32>::F;
+  __m256i of;
+  F operator()(F v) const { return (F)_mm256_permutevar8x32_ps((__m256)v, of); }
+};
+
 }  // namespace nyala::vec

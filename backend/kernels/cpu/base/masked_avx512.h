@@ -25,4 +25,15 @@ struct Masked<64> {
   F keep(F v) const { return (F)_mm512_maskz_mov_ps(mask, (__m512)v); }
 };
 
+template <int kBytes>
+struct Permutation;
+
+/// Lane i of the result is lane of[i] of the argument.
+template <>
+struct Permutation<64> {
+  using F = Lanes<64>::F;
+  __m512i of;
+  F operator()(F v) const { return (F)_mm512_maskz_permutexvar_ps(0xffff, of, (__m512)v); }
+};
+
 }  // namespace nyala::vec

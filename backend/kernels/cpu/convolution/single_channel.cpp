@@ -1,8 +1,8 @@
 // With one channel and few filters (6 in LeNet-5) neither is as long as a vector. So lanes are (pixel,
 // filter) pairs as they lie in y, over a period that both divide: 6 filters make 48 floats, 8 pixels in three
-// vectors. The pixels of a period are loaded once per tap and spread over their lanes by a permutation,
-// kernel and bias are repeated over the period once per call, and a row of x serves four rows of y. AVX-512
-// only: its permutation reaches all 16 lanes.
+// vectors of AVX-512, or 24 and 4 in three of AVX2. The pixels of a period are loaded once per tap and spread
+// over their lanes by a permutation, kernel and bias are repeated over the period once per call, and a row of
+// x serves up to four rows of y.
 #include <numeric>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
@@ -17,6 +17,7 @@ namespace nyala {
 namespace {
 
 using Loops = SingleChannelLoops;
+using LoopsOf = const Loops& (*)();
 
 /// One call: sizes, frames, and how its images are cut into pieces, each with scratch memory of its own.
 struct Work {
@@ -25,7 +26,7 @@ struct Work {
   Loops::Shape shape;
   int64_t grain;
 
-  Work(const KernelCall& call, int64_t pieces)
+  Work(const KernelCall& call, int64_t lanes, int64_t pieces)
       : g(ops::detail::convolution_geometry(call)),
         images(g),
         shape{images.row(),
@@ -34,7 +35,7 @@ struct Work {
               g.out_channels,
               g.out_height,
               g.out_width,
-              std::lcm(g.out_channels, int64_t{16})},
+              std::lcm(g.out_channels, lanes)},
         grain((g.batch + pieces - 1) / pieces) {}
 
   int64_t pieces() const { return (g.batch + grain - 1) / grain; }
@@ -51,6 +52,7 @@ struct Work {
   }
 };
 
+template <LoopsOf kLoops>
 const char* unsupported_reason(const KernelCall& call) {
   constexpr int64_t kLargestFrame = 1 << 18;  // floats
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
@@ -61,7 +63,10 @@ const char* unsupported_reason(const KernelCall& call) {
     return "strides or dilation";
   if (g.groups != 1) return "groups";
   if (g.kernel_height > Loops::kMaxHeight) return "a high kernel";
-  if (std::lcm(g.out_channels, int64_t{16}) > Loops::kMaxPeriod) return "filters that fill no few vectors";
+  const Loops& loops = kLoops();
+  if (std::lcm(g.out_channels, loops.lanes) > loops.vectors * loops.lanes)
+    return "filters that fill no few vectors";
+  if (g.out_channels % loops.lanes == 0 && !loops.for_whole_vectors) return "filters that fill vectors";
   if (PaddedImages(g).size() > kLargestFrame) return "large padded images";
   return nullptr;
 }
@@ -90,14 +95,16 @@ Loops::Activation activation_of(const KernelCall& call) {
 
 constexpr int64_t kImagePieces = 32;
 
+template <LoopsOf kLoops>
 size_t forward_workspace(const KernelCall& call) {
-  const Work work(call, kImagePieces);
+  const Work work(call, kLoops().lanes, kImagePieces);
   const int64_t floats = work.expanded_size() + work.shape.period + work.pieces() * work.images.size();
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
+template <LoopsOf kLoops>
 void forward(const KernelCall& call) {
-  const Work work(call, kImagePieces);
+  const Work work(call, kLoops().lanes, kImagePieces);
   float* kernel = call.workspace.raw_as<float>();
   float* bias = kernel + work.expanded_size();
   float* frames = bias + work.shape.period;
@@ -106,17 +113,22 @@ void forward(const KernelCall& call) {
   work.for_each_image([&](int64_t n, int64_t piece) {
     const float* x = work.images.framed(call.in<float>(0) + n * work.images.image_size(),
                                         frames + piece * work.images.size());
-    single_channel_loops_avx512().forward(work.shape, x, kernel, bias, activation_of(call),
-                                          call.out<float>(0) + n * work.y_size());
+    kLoops().forward(work.shape, x, kernel, bias, activation_of(call),
+                     call.out<float>(0) + n * work.y_size());
   });
+}
+
+template <LoopsOf kLoops>
+void add(KernelTable& table, std::string_view name) {
+  table.add(ops::kConv2D, DeviceKind::cpu,
+            {name, unsupported_reason<kLoops>, forward_workspace<kLoops>, forward<kLoops>});
 }
 
 }  // namespace
 
 void register_single_channel(KernelTable& table) {
-  if (cpu_level() < CpuLevel::avx512) return;
-  table.add(ops::kConv2D, DeviceKind::cpu,
-            {"single_channel_avx512", unsupported_reason, forward_workspace, forward});
+  if (cpu_level() >= CpuLevel::avx512) add<single_channel_loops_avx512>(table, "single_channel_avx512");
+  if (cpu_level() >= CpuLevel::avx2) add<single_channel_loops_avx2>(table, "single_channel_avx2");
 }
 
 }  // namespace nyala
