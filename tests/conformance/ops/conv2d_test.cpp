@@ -150,6 +150,17 @@ TEST(Conv2D, KernelsAgree) {
     }
 }
 
+/// Filters that share vectors with their neighbours' pixels, kernels of all heights.
+TEST(Conv2D, KernelsAgreeOnFewFiltersOfOneChannel) {
+  for (const int64_t filters : {1, 2, 3, 4, 5, 6, 8, 12, 20})
+    for (int64_t height = 1; height <= 6; ++height)
+      for (const std::string padding : {"valid", "same"}) {
+        const Case c{{3, 9, 11, 1}, {height, 1 + height % 4, 1, filters}, {.padding = padding}};
+        SCOPED_TRACE(c.kernel.to_string() + " " + padding);
+        expect_kernels_agree(conv_with(c.options), inputs(c), {1e-4, 1e-5});
+      }
+}
+
 TEST(Conv2D, OntoASum) {
   std::vector<Case> cases = small_cases();
   for (const Case& c : larger_cases()) cases.push_back(c);

@@ -65,6 +65,18 @@ TEST(Pooling2D, KernelsAgree) {
     }
 }
 
+/// Parts of vectors of every length.
+TEST(Pooling2D, KernelsAgreeOnAnyNumberOfChannels) {
+  for (int64_t channels = 1; channels <= 17; ++channels)
+    for (const Pooling2DOptions& o : {Pooling2DOptions{}, {.pool_size = {3, 2}, .strides = {1, 1}}}) {
+      SCOPED_TRACE(channels);
+      expect_kernels_agree([&](const Tensors& t) { return ops::max_pooling2d(t[0], o); },
+                           {random_tensor({2, 5, 6, channels}, 1)});
+      expect_kernels_agree([&](const Tensors& t) { return ops::average_pooling2d(t[0], o); },
+                           {random_tensor({2, 5, 6, channels}, 2)});
+    }
+}
+
 TEST(Pooling2D, KernelsGiveTheFirstOfEqualValuesTheGradient) {
   for (const Pooling2DOptions& o : options())
     expect_kernels_agree([&](const Tensors& t) { return ops::max_pooling2d(t[0], o); },

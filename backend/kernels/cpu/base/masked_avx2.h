@@ -22,6 +22,12 @@ struct Masked<32> {
         count(lanes) {}
   static F all(float value) { return (F)_mm256_set1_ps(value); }
   F load(const float* p) const { return (F)_mm256_maskload_ps(p, mask); }
+  /// The same by ordinary loads, for loops that store in between: AMD's masked loads wait for stores before.
+  F load_parts(const float* p) const {
+    if (count >= 8) return (F)_mm256_loadu_ps(p);
+    if (count < 4) return (F)_mm256_zextps128_ps256(up_to_3(p, count));
+    return (F)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), up_to_3(p + 4, count - 4), 1);
+  }
   /// By stores of 4, 2 and 1 lanes: AMD's masked ones take several times as long as these together.
   void store(float* p, F v) const {
     if (count >= 8) return _mm256_storeu_ps(p, (__m256)v);
@@ -44,6 +50,14 @@ struct Masked<32> {
   }
   /// v with the other lanes 0.
   F keep(F v) const { return (F)_mm256_and_ps((__m256)v, _mm256_castsi256_ps(mask)); }
+
+ private:
+  static __m128 up_to_3(const float* p, int64_t lanes) {
+    if (lanes <= 0) return _mm_setzero_ps();
+    if (lanes == 1) return _mm_load_ss(p);
+    const __m128 two = _mm_loadl_pi(_mm_setzero_ps(), reinterpret_cast<const __m64*>(p));
+    return lanes == 2 ? two : _mm_movelh_ps(two, _mm_load_ss(p + 2));
+  }
 };
 
 template <int kBytes>

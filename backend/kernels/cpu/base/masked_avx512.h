@@ -18,6 +18,7 @@ struct Masked<64> {
   explicit Masked(int64_t count) : mask(static_cast<__mmask16>((1u << count) - 1u)) {}
   static F all(float value) { return (F)_mm512_set1_ps(value); }
   F load(const float* p) const { return (F)_mm512_maskz_loadu_ps(mask, p); }
+  F load_parts(const float* p) const { return load(p); }
   void store(float* p, F v) const { _mm512_mask_storeu_ps(p, mask, (__m512)v); }
   /// The other lanes from `rest`.
   F load(const float* p, F rest) const { return (F)_mm512_mask_loadu_ps((__m512)rest, mask, p); }

@@ -18,7 +18,7 @@ struct Pooling {
   using Shape = PoolingLoops::Shape;
 
   struct Full {
-    static F load(const float* p) { return L::load(p); }
+    static F load_parts(const float* p) { return L::load(p); }
     static void store(float* p, F v) { L::store(p, v); }
   };
 
@@ -65,9 +65,9 @@ struct Pooling {
       const Window w = window_of(s, oy, ox);
       for_channels(s.channels, [&](auto part, int64_t c) {
         const float* at = x + w.first + c;
-        F best = part.load(at);
+        F best = part.load_parts(at);
         for_each_pixel(w, [&](int64_t offset) {
-          const F v = part.load(at + offset);
+          const F v = part.load_parts(at + offset);
           best = L::choose((v > best) | (best != best), v, best);
         });
         part.store(y + ox * s.channels + c, best);
@@ -81,7 +81,7 @@ struct Pooling {
       const float share = 1.0f / static_cast<float>(w.rows * w.columns);
       for_channels(s.channels, [&](auto part, int64_t c) {
         F sum = {};
-        for_each_pixel(w, [&](int64_t offset) { sum += part.load(x + w.first + c + offset); });
+        for_each_pixel(w, [&](int64_t offset) { sum += part.load_parts(x + w.first + c + offset); });
         part.store(y + ox * s.channels + c, sum * share);
       });
     }
@@ -100,21 +100,21 @@ struct Pooling {
         for_channels(s.channels, [&](auto part, int64_t c) {
           const float* at = x + w.first + c;
           float* to = dx + w.first + c;
-          F best = part.load(at);
+          F best = part.load_parts(at);
           I winner = {};
           int32_t number = 0;
           for_each_pixel(w, [&](int64_t offset) {
-            const F v = part.load(at + offset);
+            const F v = part.load_parts(at + offset);
             const I larger = (v > best) | ((best != best) & (v == v));
             best = larger ? v : best;
             winner = larger ? I{} + number : winner;
             ++number;
           });
-          const F g = part.load(dy + (oy * s.out_width + ox) * s.channels + c);
+          const F g = part.load_parts(dy + (oy * s.out_width + ox) * s.channels + c);
           number = 0;
           for_each_pixel(w, [&](int64_t offset) {
             F share = L::choose(winner == number, g, F{});
-            if constexpr (kAdd) share += part.load(to + offset);
+            if constexpr (kAdd) share += part.load_parts(to + offset);
             part.store(to + offset, share);
             ++number;
           });
@@ -138,10 +138,10 @@ struct Pooling {
         const float share = 1.0f / static_cast<float>(w.rows * w.columns);
         for_channels(s.channels, [&](auto part, int64_t c) {
           float* to = dx + w.first + c;
-          const F g = part.load(dy + (oy * s.out_width + ox) * s.channels + c) * share;
+          const F g = part.load_parts(dy + (oy * s.out_width + ox) * s.channels + c) * share;
           for_each_pixel(w, [&](int64_t offset) {
             if constexpr (kAdd)
-              part.store(to + offset, g + part.load(to + offset));
+              part.store(to + offset, g + part.load_parts(to + offset));
             else
               part.store(to + offset, g);
           });
