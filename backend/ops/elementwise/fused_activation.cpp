@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -141,7 +142,8 @@ Tensor recorded_activation_backward(const Tensor& gradient, const Tensor& y, Act
 
 Tensor record_behind_activation_and_bias(GradContext& c, Activation activation, size_t bias) {
   const Tensor dz = recorded_activation_backward(c.grad(), c.output(), activation);
-  if (c.num_inputs() > bias && c.needs(bias)) c.set(bias, sum_to_shape(dz, c.input(bias).shape()));
+  if (c.num_inputs() > bias && c.needs(bias))
+    c.set(bias, sum_to_shape(cast(dz, dtype_of_sums(dz.dtype())), c.input(bias).shape()));
   return dz;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/nn/dense.h>
@@ -57,7 +58,10 @@ void record_dense_gradient(GradContext& c, const Tensor& dz) {
   const Tensor &x = c.input(0), &kernel = c.input(1);
   const int64_t in = kernel.shape()[0], units = kernel.shape()[1];
   const Tensor rows = viewed(dz, {units == 0 ? 0 : dz.num_elements() / units, units});
-  if (c.needs(1)) c.set(1, matmul(viewed(x, {rows.shape()[0], in}), rows, {true, false}));
+  if (c.needs(1)) {
+    const DType wide = dtype_of_sums(rows.dtype());
+    c.set(1, matmul(cast(viewed(x, {rows.shape()[0], in}), wide), cast(rows, wide), {true, false}));
+  }
   if (c.needs(0)) c.set(0, viewed(matmul(rows, kernel, {false, true}), x.shape()));
 }
 

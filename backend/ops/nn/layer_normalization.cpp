@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -127,23 +128,24 @@ void layer_backward_reference(const KernelCall& call) {
   });
 }
 
-/// The same in ops that have gradients.
+/// The same in ops that have gradients, in float32 where values have 16 bits.
 void record_gradient(GradContext& c) {
   const auto& d = c.descriptor<Descriptor>();
-  const Tensor& x = c.input(0);
+  const DType wide = dtype_of_sums(c.input(0).dtype());
+  const Tensor x = cast(c.input(0), wide), g = cast(c.grad(), wide);
   std::vector<int> axes(static_cast<size_t>(d.axes));
   std::iota(axes.begin(), axes.end(), x.rank() - d.axes);
   const Tensor distance = d.centered ? x - mean(x, axes, true) : x;
   const Tensor inverse = rsqrt(mean(distance * distance, axes, true) + d.epsilon);
   const Tensor x_hat = distance * inverse;
-  const Tensor slope = d.has_gamma ? c.grad() * c.input(1) : c.grad();
+  const Tensor slope = d.has_gamma ? g * cast(c.input(1), wide) : g;
   if (c.needs(0)) {
     const Tensor around = d.centered ? slope - mean(slope, axes, true) : slope;
-    c.set(0, inverse * (around - x_hat * mean(slope * x_hat, axes, true)));
+    c.set(0, cast(inverse * (around - x_hat * mean(slope * x_hat, axes, true)), c.input(0).dtype()));
   }
-  if (d.has_gamma && c.needs(1)) c.set(1, sum_to_shape(c.grad() * x_hat, c.input(1).shape()));
+  if (d.has_gamma && c.needs(1)) c.set(1, sum_to_shape(g * x_hat, c.input(1).shape()));
   const size_t beta = d.has_gamma ? 2 : 1;
-  if (d.has_beta && c.needs(beta)) c.set(beta, sum_to_shape(c.grad(), c.input(beta).shape()));
+  if (d.has_beta && c.needs(beta)) c.set(beta, sum_to_shape(g, c.input(beta).shape()));
 }
 
 void gradient(GradContext& c) {

@@ -155,6 +155,40 @@ TEST_F(MixedPrecision, GradientsTooSmallForFloat16SurviveByTheScale) {
   EXPECT_FALSE(moved(false));
 }
 
+/// Tapes whose gradients are recorded themselves compute those of weights in float32, too.
+TEST_F(MixedPrecision, GradientsOfWeightsAreFloat32OnEveryTape) {
+  for (const std::string policy : {"mixed_bfloat16", "mixed_float16"}) {
+    set_dtype_policy(policy);
+    const Sequential model({Input({6}), Dense(20, {.activation = "tanh"}), LayerNormalization(), Dense(3)});
+    const Tensor x = numbers({32, 6}, 1);
+    const auto gradients = [&](bool persistent) {
+      GradientTape tape({.persistent = persistent});
+      return tape.gradient(ops::sum(ops::square(ops::cast(model(x), "float32"))),
+                           model.trainable_variables());
+    };
+    const auto plain = gradients(false), recorded = gradients(true);
+    for (size_t i = 0; i < plain.size(); ++i) {
+      SCOPED_TRACE(policy + " " + model.trainable_variables()[i].path());
+      ASSERT_EQ(recorded[i].dtype(), DType::float32);
+      const double distance = ops::sqrt(ops::sum(ops::square(recorded[i] - plain[i]))).item(),
+                   size = ops::sqrt(ops::sum(ops::square(plain[i]))).item();
+      EXPECT_LT(distance, (policy == "mixed_bfloat16" ? 1e-2 : 1e-3) * size);
+      const Tensor rounded = ops::cast(ops::cast(recorded[i], policy.substr(6)), "float32");
+      EXPECT_NE(rounded.to_vector<float>(), recorded[i].to_vector<float>());
+    }
+  }
+}
+
+/// float16 ends at 65,504; what a gradient of float32 adds up goes on.
+TEST_F(MixedPrecision, ARecordedGradientOfAWeightMayExceedFloat16) {
+  set_dtype_policy("mixed_float16");
+  const Sequential model({Input({1}), Dense(1, {.kernel_initializer = "ones"})});
+  const Tensor x = Tensor::full({1000, 1}, 100.0);
+  GradientTape tape({.persistent = true});
+  const Tensor loss = ops::sum(ops::cast(model(x), "float32"));
+  EXPECT_EQ(tape.gradient(loss, model.trainable_variables())[0].item(), 100000.0);
+}
+
 /// Does what fit() does, with or without the loss scale.
 struct OwnSteps : ModelNode {
   explicit OwnSteps(bool scales) : scales(scales) {}
