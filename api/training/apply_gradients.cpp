@@ -93,11 +93,13 @@ bool is_in_step() {
 }
 
 /// Once for an optimizer of a loop of the program's own; fit looks by itself.
-void check_loop(StrategyNode& strategy, const Optimizer& optimizer, const Variables& variables) {
+void check_loop(StrategyNode& strategy, const Optimizer& optimizer, BaseOptimizer& rule,
+                const Variables& variables) {
   ProcessExchange* const processes = strategy.processes();
-  if (!processes || processes->is_apart()) return;
+  if (rule.compared || !processes || processes->is_apart()) return;
   check_alike(processes, facts_of_loop(strategy, optimizer, variables), "apply_gradients",
               MissingFact::is_ignored);
+  rule.compared = true;
 }
 
 /// Under parameter servers.
@@ -131,7 +133,7 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
   const std::shared_ptr<BaseOptimizer> kept = node_;
   const bool is_loop = !is_in_step();  // the program's own; replicas leave the step where they meet
   strategy->apply_gradients({&rule, gradients, variables, [&](const Variables& active) -> UpdateRule& {
-                               if (is_loop && !rule.built()) check_loop(*strategy, *this, variables);
+                               if (is_loop) check_loop(*strategy, *this, rule, variables);
                                if (is_loop)
                                  serve_gradients(*strategy, kept, variables);
                                else

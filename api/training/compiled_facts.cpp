@@ -275,12 +275,28 @@ TrainingFacts facts_of_loop(const StrategyNode& strategy, const Optimizer& optim
   return facts;
 }
 
-TrainingFacts settings_of_fit(const ModelNode& model, const FitConfig& config) {
+namespace {
+
+/// What compile() was told, and the layers' settings.
+TrainingFacts settings_of_model(const ModelNode& model) {
   TrainingFacts facts = facts_of_compile(model);
   for (const auto& [attribute, optimizer] : model.own_optimizers())
     add_optimizer_facts(facts, attribute, optimizer);
   add_layer_facts(facts, "", const_cast<ModelNode&>(model));  // showing fields changes nothing
   facts.emplace_back("the weights' dtypes", dtypes_of(model.variables()));
+  return facts;
+}
+
+}  // namespace
+
+TrainingFacts facts_of_batches(const ModelNode& model) {
+  TrainingFacts facts = settings_of_model(model);
+  facts.emplace_back("the learning rate", rates_of(model.compiled_training().optimizer));
+  return facts;
+}
+
+TrainingFacts settings_of_fit(const ModelNode& model, const FitConfig& config) {
+  TrainingFacts facts = settings_of_model(model);
   facts.emplace_back("batch_size", fact_text(config.batch_size));
   facts.emplace_back("epochs", fact_text(int64_t{config.epochs}));
   facts.emplace_back("initial_epoch", fact_text(int64_t{config.initial_epoch}));

@@ -23,6 +23,8 @@ using TrainingFacts = std::vector<std::pair<std::string, std::string>>;
 TrainingFacts facts_of_compile(const ModelNode& model);
 /// The same with the learning rate of now.
 TrainingFacts facts_of_epoch(const ModelNode& model);
+/// What train_on_batch() trains with: what compile() was told, the layers' settings, the learning rate.
+TrainingFacts facts_of_batches(const ModelNode& model);
 /// What a fit that begins was told, and the layers' settings: the same in a process that is started again.
 TrainingFacts settings_of_fit(const ModelNode& model, const FitConfig& config);
 /// The same with the learning rate that it begins with.

@@ -16,6 +16,7 @@
 #include <nyala/api/training/call_of_all.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/check_status.h>
+#include <nyala/api/training/compiled_facts.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/model_training.h>
 #include <nyala/api/training/model_use.h>
@@ -55,6 +56,15 @@ void agree_on_rows(const Model& model, const Batch& batch) {
   StrategyNode& strategy = *model.model_node().strategy();
   if (strategy.processes())
     next_of_all(strategy, {.comes = true, .rows = num_rows(batch, "a batch"), .batch = &batch});
+}
+
+/// The first batch after compile() compares what the processes train with.
+void compare_settings(ModelNode& model) {
+  CompiledTraining& compiled = model.compiled_training();
+  ProcessExchange* const processes = model.strategy()->processes();
+  if (compiled.compared || !processes || processes->is_apart()) return;
+  check_alike(processes, facts_of_batches(model), "train_on_batch");
+  compiled.compared = true;
 }
 
 /// Works on `batch` and those after it until `count` are done or the data ends.
@@ -305,6 +315,7 @@ Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) 
 
 Logs Model::train_on_batch(const Batch& batch) const {
   return logs_of_step(*this, "train_on_batch", Writes::trained, [&](Stepper& stepper) {
+    compare_settings(model_node());
     agree_on_rows(*this, batch);
     if (ParameterServerJob* const job = model_node().strategy()->parameter_server_job()) {
       stepper.learn_shapes(batch);

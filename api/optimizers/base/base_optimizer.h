@@ -95,6 +95,9 @@ class BaseOptimizer : public UpdateRule {
   virtual void load_variables(const std::vector<Tensor>& values) = 0;
   /// How often load_variables() has set the state.
   uint64_t times_loaded() const { return times_loaded_; }
+  /// Whether the processes have compared what a loop of the program's own trains by it.
+  bool compared = false;
+
   /// Follows its variables, which have moved to `store`, with the state that variables_for_file() gave
   /// before.
   void move_to(ParameterStore& store, const std::vector<Tensor>& state);

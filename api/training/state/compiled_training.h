@@ -49,6 +49,7 @@ struct CompiledTraining {
   uint64_t looked_at = 0;  // variable_changes() when they last were
 
   bool warned_nan = false;
+  bool compared = false;  // by the processes, for train_on_batch()
 };
 
 /// The weights of a built layer or model that have a regularizer.

@@ -81,6 +81,47 @@ TEST_P(LoopsOverProcesses, OptimizersWithOtherSettingsAreNamedAtTheFirstStep) {
   });
 }
 
+// compile() has built the optimizer, in front of the loop.
+TEST_P(LoopsOverProcesses, OptimizersOfCompiledModelsAreComparedAtTheFirstStep) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    const double rate = is_last(several) ? 0.3 : 0.1;
+    const Model model = in_scope(several, [&] {
+      const Sequential made({Input({5}), Dense(3)});
+      made.compile({.optimizer = SGD(rate), .loss = "mse"});
+      return Model(made);
+    });
+    const std::string text = error_text<StateError>([&] {
+      several.run([&] {
+        GradientTape tape;
+        const Tensor loss = ops::sum(ops::square(model(wave({4, 5}, 0.3))));
+        const Variables weights = model.trainable_variables();
+        model.optimizer().apply_gradients(tape.gradient(loss, weights), weights);
+      });
+    });
+    EXPECT_THAT(text, HasSubstr("optimizer.learning_rate is " + first_and_last(several, "0.1", "0.3")));
+  });
+}
+
+TEST_P(LoopsOverProcesses, TrainOnBatchComparesSettingsOnce) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    const auto train = [&](double rate, double dropout) {
+      const Model model = in_scope(several, [&] {
+        const Sequential made({Input({5}), Dropout(dropout, {.seed = 1, .name = "dropout"}), Dense(3)});
+        made.compile({.optimizer = SGD(rate), .loss = "mse"});
+        return Model(made);
+      });
+      for (int i = 0; i < 2; ++i) model.train_on_batch(wave({4, 5}, 0.3), wave({4, 3}, 0.2));
+    };
+    train(0.1, 0.25);
+    EXPECT_THAT(error_text<StateError>([&] { train(0.1, is_last(several) ? 0.5 : 0.25); }),
+                HasSubstr("dropout.rate is " + first_and_last(several, "0.25", "0.5")));
+    EXPECT_THAT(error_text<StateError>([&] { train(is_last(several) ? 0.3 : 0.1, 0.25); }),
+                HasSubstr("optimizer.learning_rate is " + first_and_last(several, "0.1", "0.3")));
+  });
+}
+
 // A program may look at its layers by a model of its own.
 TEST_P(LoopsOverProcesses, AModelThatOneProcessAloneHasIsNoDifference) {
   in_processes([] {
