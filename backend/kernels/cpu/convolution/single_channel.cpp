@@ -64,7 +64,7 @@ const char* unsupported_reason(const KernelCall& call) {
   if (g.groups != 1) return "groups";
   if (g.kernel_height > Loops::kMaxHeight) return "a high kernel";
   const Loops& loops = kLoops();
-  if (std::lcm(g.out_channels, loops.lanes) > loops.vectors * loops.lanes)
+  if (std::lcm(g.out_channels, loops.lanes) > loops.most_vectors * loops.lanes)
     return "filters that fill no few vectors";
   if (g.out_channels % loops.lanes == 0 && !loops.for_whole_vectors) return "filters that fill vectors";
   if (PaddedImages(g).size() > kLargestFrame) return "large padded images";

@@ -19,8 +19,8 @@ struct SingleChannelLoops {
   enum class Activation : uint8_t { linear, relu, sigmoid, tanh };
 
   int64_t lanes;           // floats of a vector
-  int64_t vectors;         // of a period, at most: where others are not faster
-  bool for_whole_vectors;  // whether others are not faster where filters fill vectors, either
+  int64_t most_vectors;    // of a period; with more other kernels are faster
+  bool for_whole_vectors;  // whether this one is faster where filters fill vectors, too
   /// kernel (kernel_height, kernel_width, period) and bias (period): filters repeated over the period.
   void (*forward)(const Shape& shape, const float* x, const float* kernel, const float* bias,
                   Activation activation, float* y);

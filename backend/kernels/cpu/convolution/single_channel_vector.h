@@ -136,7 +136,7 @@ template <int kBytes>
 constexpr SingleChannelLoops make_single_channel_loops() {
   constexpr bool kFewRegisters = kBytes == 32;
   return {.lanes = SingleChannel<kBytes>::kLanes,
-          .vectors = kFewRegisters ? 3 : SingleChannelLoops::kMaxVectors,
+          .most_vectors = kFewRegisters ? 3 : SingleChannelLoops::kMaxVectors,
           .for_whole_vectors = !kFewRegisters,
           .forward = SingleChannel<kBytes>::forward};
 }
