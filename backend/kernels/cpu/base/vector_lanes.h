@@ -110,6 +110,22 @@ struct Lanes {
     const F large = with_sign_of(1.0f - 2.0f / (exp(size + size) + 1.0f), x);
     return choose(size < 0.625f, small, choose(x == x, large, x));
   }
+
+  /// f(z), for an enum with linear, relu, sigmoid and tanh.
+  template <class Activation>
+  static F activated(F z, Activation f) {
+    switch (f) {
+      case Activation::relu:
+        return choose(z <= 0.0f, F{}, z);
+      case Activation::sigmoid:
+        return sigmoid(z);
+      case Activation::tanh:
+        return tanh(z);
+      case Activation::linear:
+        break;
+    }
+    return z;
+  }
 };
 
 }  // namespace nyala::vec

@@ -41,20 +41,6 @@ struct DirectConvolution {
   /// Keeps the compiler from loading v again at every use.
   [[gnu::always_inline]] static void pin(F& v) { asm("" : "+v"(v)); }
 
-  static F activated(F z, Activation activation) {
-    switch (activation) {
-      case Activation::relu:
-        return L::choose(z <= 0.0f, F{}, z);
-      case Activation::sigmoid:
-        return L::sigmoid(z);
-      case Activation::tanh:
-        return L::tanh(z);
-      case Activation::linear:
-        break;
-    }
-    return z;
-  }
-
   // ---- forward: lanes are filters, a block is kPixels pixels by kVectors vectors of filters
 
   static constexpr int kForwardVectors = kWide ? 4 : 2, kFewVectors = 8;
@@ -99,7 +85,7 @@ struct DirectConvolution {
 #pragma GCC unroll 16
     for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) sums[p][v] = activated(sums[p][v], in.activation);
+      for (int v = 0; v < kVectors; ++v) sums[p][v] = L::activated(sums[p][v], in.activation);
       part.store(in.y + (first_pixel + p) * s.filters, sums[p]);
     }
   }

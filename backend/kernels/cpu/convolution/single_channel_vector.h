@@ -37,20 +37,6 @@ struct SingleChannel {
     }
   };
 
-  static F activated(F z, Activation activation) {
-    switch (activation) {
-      case Activation::relu:
-        return L::choose(z <= 0.0f, F{}, z);
-      case Activation::sigmoid:
-        return L::sigmoid(z);
-      case Activation::tanh:
-        return L::tanh(z);
-      case Activation::linear:
-        break;
-    }
-    return z;
-  }
-
   /// Writes the first `count` floats of kVectors vectors.
   template <int kVectors>
   static void store_activated(float* y, F (&values)[kVectors], Activation activation, int64_t count) {
@@ -58,7 +44,7 @@ struct SingleChannel {
     for (int v = 0; v < kVectors; ++v) {
       const int64_t left = count - v * kLanes;
       if (left <= 0) return;
-      const F value = activated(values[v], activation);
+      const F value = L::activated(values[v], activation);
       if (left >= kLanes)
         L::store(y + v * kLanes, value);
       else
