@@ -13,6 +13,7 @@ class GradientMap final : public GradientSink {
   void ready(int32_t leaf, const Tensor& gradient) override { gradients_[leaf] = gradient.clone(); }
   /// Throws std::out_of_range for a leaf that backward never reported.
   const Tensor& of(int32_t leaf) const { return gradients_.at(leaf); }
+  bool has(int32_t leaf) const { return gradients_.contains(leaf); }
 
  private:
   std::map<int32_t, Tensor> gradients_;

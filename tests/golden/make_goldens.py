@@ -37,6 +37,7 @@ AREAS = [
     "own_optimizers",
     "graphs",
     "ops",
+    "op_values",
     "fit",
     "weights_files",
     "model_files",
