@@ -7,6 +7,8 @@
 #include <nyala/backend/ops/base/replica_exchange.h>
 #include <nyala/backend/ops/base/uniform_rows.h>
 #include <nyala/backend/ops/base/window.h>
+#include <nyala/backend/ops/categories/hashing.h>
+#include <nyala/backend/ops/categories/lookup.h>
 #include <nyala/backend/ops/elementwise/activation.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>

@@ -53,6 +53,9 @@ std::string place_of(const Status& status) {
 
 std::string Status::to_string() const {
   if (ok()) return "ok";
+  if (code == StatusCode::not_in_vocabulary)
+    return std::to_string(value) + " " + place_of(*this) + " is not in the vocabulary of " +
+           std::to_string(limit) + "; num_oov_indices = 1 takes such values, too";
   const bool is_known = value != std::numeric_limits<int64_t>::min();
   return std::string(code == StatusCode::label_out_of_range ? "label " : "index ") +
          (is_known ? std::to_string(value) : "NaN, or at the ends of 64 bits or beyond,") + " " +

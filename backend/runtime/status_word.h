@@ -13,14 +13,19 @@
 namespace nyala {
 
 /// What a kernel found wrong with values that the host does not look at.
-enum class StatusCode : int32_t { ok = 0, label_out_of_range = 1, index_out_of_range = 2 };
+enum class StatusCode : int32_t {
+  ok = 0,
+  label_out_of_range = 1,
+  index_out_of_range = 2,
+  not_in_vocabulary = 3,
+};
 
 /// The first trouble on a device since the last clear.
 struct Status {
   StatusCode code = StatusCode::ok;
   int64_t row = 0;    // place in the labels or indices, counted in row-major order
   int64_t value = 0;  // the label or index
-  int64_t limit = 0;  // it had to be in [0, limit)
+  int64_t limit = 0;  // it had to be in [0, limit), or among so many
   Shape shape = {};   // of the indices
   bool ok() const { return code == StatusCode::ok; }
   /// "label 12 in row 3 is outside [0, 10)", "index 12 at (3, 1) is outside [0, 10)".
