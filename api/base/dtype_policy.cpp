@@ -35,6 +35,8 @@ DTypePolicy DTypePolicy::of(std::string_view name) {
   static constexpr std::array<DType, 4> kWhole = {DType::float32, DType::float64, DType::bfloat16,
                                                   DType::float16};
   static constexpr std::array<DType, 2> kHalves = {DType::bfloat16, DType::float16};
+  for (const DType dtype : {DType::int32, DType::int64})
+    if (name == name_of(dtype)) return DTypePolicy(dtype, dtype);
   std::vector<std::string> names;
   for (const DType dtype : kWhole) {
     if (name == name_of(dtype)) return DTypePolicy(dtype, dtype);
@@ -58,6 +60,9 @@ std::string DTypePolicy::name() const {
 }
 
 void set_dtype_policy(DTypePolicy policy) {
+  if (!is_floating(policy.compute_dtype()))
+    throw InvalidArgumentError("set_dtype_policy: expected a policy of floats, received " +
+                               in_quotes(policy.name()));
   const std::lock_guard lock(global().mutex);
   global().policy = policy;
 }

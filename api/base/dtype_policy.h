@@ -15,6 +15,7 @@ namespace nyala {
 /// | `float32`, `float64`, `bfloat16`, `float16` | that dtype | that dtype |
 /// | `mixed_bfloat16` | bfloat16 | float32 |
 /// | `mixed_float16` | float16 | float32 |
+/// | `int32`, `int64`, of layers that make whole numbers | that dtype | that dtype |
 class DTypePolicy {
  public:
   /// float32.
@@ -44,7 +45,8 @@ class DTypePolicy {
 };
 
 /// Makes `policy` that of all layers and models made from now on, on all threads, which do not name one
-/// (`.dtype`): Keras' keras.config.set_dtype_policy. At first it is float32.
+/// (`.dtype`): Keras' keras.config.set_dtype_policy. At first it is float32. Throws InvalidArgumentError for
+/// one of whole numbers.
 void set_dtype_policy(DTypePolicy policy);
 /// Keras' older name for the same.
 void set_global_policy(DTypePolicy policy);

@@ -11,6 +11,7 @@
 #include <nyala/api/layers/base/keep_output_shapes.h>
 #include <nyala/api/layers/base/layer_autocast.h>
 #include <nyala/api/layers/base/mask.h>
+#include <nyala/api/layers/base/takes_whole_numbers.h>
 #include <nyala/api/layers/base/trace_hook.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
@@ -462,6 +463,8 @@ std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode> node,
   node->set_name(options.name.empty() ? unique_name(node->class_name()) : options.name);
   try {
     node->policy_ = policy_named(options.dtype);
+    if (!is_floating(node->compute_dtype()) && !dynamic_cast<const TakesWholeNumbers*>(node.get()))
+      throw InvalidArgumentError("expected a dtype policy of floats, received " + in_quotes(options.dtype));
   } catch (const InvalidArgumentError&) {
     rethrow_with_prefix(place(*node));
   }

@@ -163,8 +163,9 @@ std::string known_policy(const Json& config, const std::string& where) {
 /// Of the file, or what replaces it.
 std::string chosen_policy(const Json& config, const std::string& where, const LoadScope& scope) {
   if (!scope.dtype_policy) return known_policy(config, where);
-  const bool keeps = scope.keeps_float32 && known_policy(config, where) == "float32";
-  return keeps ? "float32" : scope.dtype_policy->name();
+  const std::string known = known_policy(config, where);
+  const bool keeps = (scope.keeps_float32 && known == "float32") || known.starts_with("int");
+  return keeps ? known : scope.dtype_policy->name();
 }
 
 LayerOptions options_of(const Json& config, const std::string& where, LoadScope& scope) {
