@@ -97,6 +97,7 @@ Model load(const std::string& path, const LoadModelConfig& config) {
     throw FileFormatError(path + ": model " + detail::in_quotes(model.name()) +
                           " has weights, but the file does not say for which input; give it an Input, or "
                           "make the class again, build(shape) and load_weights");
+  set_assets(model, stored);
   model.model_node().set_loaded_from(path);
   return model;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct StoredModel {
   std::vector<std::shared_ptr<const hdf5::File>> more_files = {};  // where the groups lie in several
   StoredArrays arrays = {};                                        // the weights by variable path
   bool legacy = false;  // weights lie by layer name, as before Keras 3
+  std::map<std::string, std::string> assets = {};  // texts by path: "layers/string_lookup/vocabulary.txt"
 };
 
 /// Reads one kind of file.

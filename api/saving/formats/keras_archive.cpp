@@ -3,9 +3,11 @@
 #include <ctime>
 #include <filesystem>
 
+#include <nyala/api/layers/base/layer_files.h>
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/saving/weights/weights_walk.h>
 #include <nyala/api/saving/weights/write_once.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/version.h>
@@ -18,6 +20,7 @@ namespace nyala {
 namespace {
 
 constexpr const char *kMetadata = "metadata.json", *kConfig = "config.json", *kWeights = "model.weights.h5";
+constexpr std::string_view kAssets = "assets/";
 
 std::string now() {
   const std::time_t seconds = std::time(nullptr);
@@ -52,7 +55,23 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   const zip::Content weights = archive.read(kWeights);
   const std::string weights_name = path + ": " + kWeights;
   stored.file = std::make_shared<hdf5::File>(hdf5::File::from_bytes(weights.bytes, weights_name));
+  for (const zip::Member& member : archive.members())
+    if (member.name.starts_with(kAssets) && !member.name.ends_with('/'))
+      stored.assets.emplace(member.name.substr(kAssets.size()),
+                            text_of(archive.read(member.name).bytes));
   return stored;
+}
+
+/// "layers/string_lookup/vocabulary.txt", or of the model itself "vocabulary.txt".
+std::string asset_path(const WeightsGroup& group, const std::string& name) {
+  return group.path.empty() ? name : group.path + "/" + name;
+}
+
+void add_assets(const Model& model, zip::ArchiveWriter& archive) {
+  for (const WeightsGroup& group : walk_weights(model))
+    if (const auto* keeper = dynamic_cast<const LayerFiles*>(&group.layer.node()))
+      for (const auto& [name, text] : keeper->texts())
+        archive.add(std::string(kAssets) + asset_path(group, name), text);
 }
 
 }  // namespace
@@ -68,7 +87,26 @@ StoredModel read_unzipped_archive(const std::string& folder) {
   const auto config = FileBytes::open((path / kConfig).string());
   take_config(stored, parse_json(text_of(StoredBytes(config)), config->path()));
   stored.file = std::make_shared<hdf5::File>(hdf5::File::open((path / kWeights).string()));
+  const std::filesystem::path assets = path / "assets";
+  if (!std::filesystem::is_directory(assets)) return stored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(assets))
+    if (entry.is_regular_file())
+      stored.assets.emplace(entry.path().lexically_relative(assets).generic_string(),
+                            text_of(StoredBytes(FileBytes::open(entry.path().string()))));
   return stored;
+}
+
+void set_assets(const Model& model, const StoredModel& stored) {
+  for (const WeightsGroup& group : walk_weights(model)) {
+    auto* const keeper = dynamic_cast<LayerFiles*>(&group.layer.node());
+    if (!keeper) continue;
+    LayerFiles::Texts texts;
+    const std::string folder = asset_path(group, "");
+    for (const auto& [path, text] : stored.assets)
+      if (path.starts_with(folder) && path.find('/', folder.size()) == std::string::npos)
+        texts[path.substr(folder.size())] = text;
+    if (!texts.empty()) keeper->set_texts(texts);
+  }
 }
 
 void write_keras_archive(const Model& model, const std::string& path) {
@@ -83,6 +121,7 @@ void write_keras_archive(const Model& model, const std::string& path) {
     archive.add(kMetadata, metadata.dump());
     archive.add(kConfig, config);
     archive.add(kWeights, [&](const zip::ArchiveWriter::Sink& sink) { parts.send(sink); });
+    add_assets(model, archive);
     archive.commit();
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <nyala/api/layers/base/layer_files.h>
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/keras_archive.h>
@@ -125,10 +126,21 @@ void write_optimizer(Writer& writer, const Model& model) {
     writer.write_dataset(inside(kOptimizer, names[i]), state[i].value);
 }
 
+/// Throws InvalidArgumentError for a layer that keeps more than configuration and weights.
+void check_no_texts(const Model& model) {
+  for (const WeightsGroup& group : walk_weights(model))
+    if (const auto* keeper = dynamic_cast<const LayerFiles*>(&group.layer.node());
+        keeper && !keeper->texts().empty())
+      throw InvalidArgumentError("layer " + detail::in_quotes(group.name) + " (" + group.layer.class_name() +
+                                 "): an .h5 file has no place for what adapt() or set_vocabulary() gave it; "
+                                 "save the model as .keras");
+}
+
 }  // namespace
 
 void write_legacy_hdf5(const Model& model, const std::string& path) {
   check_built(model, "save");
+  check_no_texts(model);
   const Json config = model_to_json(model);
   Writer writer;
   writer.set_attribute("/", "keras_version", kKerasVersion);

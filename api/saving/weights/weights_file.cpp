@@ -9,6 +9,7 @@
 #include <nyala/api/saving/weights/own_optimizers.h>
 #include <nyala/api/saving/weights/read_budget.h>
 #include <nyala/api/saving/weights/stored_value.h>
+#include <nyala/api/layers/base/layer_files.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/weights_walk.h>
 #include <nyala/api/training/optimizer_variables.h>
@@ -35,6 +36,8 @@ void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
   });
   for (size_t i = 0; i < group.variables.size(); ++i)
     writer.write_dataset(path + "/" + std::to_string(i), group.variables[i].value());
+  if (const auto* keeper = dynamic_cast<const LayerFiles*>(&group.layer.node()))
+    for (const auto& [name, value] : keeper->values()) writer.write_dataset(path + "/" + name, value);
 }
 
 /// What Keras 2.12 to 2.14 called a path with "layers" in it.
@@ -96,6 +99,18 @@ std::vector<StoredValue> read_group(const WeightsTree& tree, const WeightsGroup&
     rethrow_with_prefix(file_name + ": layer " + in_quotes(group.name) + " (" + group.layer.class_name() +
                         "), group '/" + vars_of(group.path) + "': ");
   }
+}
+
+/// What a layer keeps in the file beside variables.
+void read_own_values(const WeightsTree& tree, const WeightsGroup& group) {
+  auto* const keeper = dynamic_cast<LayerFiles*>(&group.layer.node());
+  if (!keeper) return;
+  const std::string path = vars_of(group.path);
+  LayerFiles::Values values;
+  for (const std::string& dataset : tree.dataset_paths())
+    if (const size_t end = dataset.rfind('/'); dataset.substr(1, end - 1) == path)
+      values[dataset.substr(end + 1)] = read_tensor(tree.dataset(dataset.substr(1)));
+  if (!values.empty()) keeper->set_values(values);
 }
 
 /// Groups with variables that no layer of the model asks for: the file is perhaps another model's.
@@ -273,6 +288,8 @@ LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::
   load_optimizer_state(model, read_optimizer(tree, kOptimizerGroup, file_name), file_name, mismatch);
   own_states.load();
   for (const auto& [variable, value] : assignments) load_array(variable, value.array());
+  for (const WeightsGroup& group : groups)
+    if (!skipped.contains(&group.layer.node())) read_own_values(tree, group);
   return report;
 }
 
