@@ -67,8 +67,13 @@
 #include <nyala/api/layers/preprocessing/category_encoding.h>
 #include <nyala/api/layers/preprocessing/center_crop.h>
 #include <nyala/api/layers/preprocessing/discretization.h>
+#include <nyala/api/layers/preprocessing/hash_key.h>
+#include <nyala/api/layers/preprocessing/hashed_crossing.h>
+#include <nyala/api/layers/preprocessing/hashing.h>
 #include <nyala/api/layers/preprocessing/image_augmentation.h>
 #include <nyala/api/layers/preprocessing/image_boxes.h>
+#include <nyala/api/layers/preprocessing/integer_lookup.h>
+#include <nyala/api/layers/preprocessing/lookup_vocabulary.h>
 #include <nyala/api/layers/preprocessing/normalization.h>
 #include <nyala/api/layers/preprocessing/quantile_summary.h>
 #include <nyala/api/layers/preprocessing/random_brightness.h>
@@ -80,6 +85,7 @@
 #include <nyala/api/layers/preprocessing/random_zoom.h>
 #include <nyala/api/layers/preprocessing/rescaling.h>
 #include <nyala/api/layers/preprocessing/resizing.h>
+#include <nyala/api/layers/preprocessing/token_counts.h>
 #include <nyala/api/layers/regularization/alpha_dropout.h>
 #include <nyala/api/layers/regularization/dropout.h>
 #include <nyala/api/layers/regularization/gaussian_dropout.h>
@@ -109,21 +115,20 @@
 
 namespace nyala {
 
-using Layers =
-    ClassList<Activation, Add, AdditiveAttention, AlphaDropout, Attention, Average, AveragePooling1D,
-              AveragePooling2D, AveragePooling3D, BatchNormalization, Bidirectional, CategoryEncoding,
-              CenterCrop, Concatenate, Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D,
-              Conv3DTranspose, ConvLSTM2D, Cropping1D, Cropping2D, Cropping3D, CustomScaleLayer, Dense,
-              DepthwiseConv1D, DepthwiseConv2D, Discretization, Dot, Dropout, EinsumDense, ELU, Embedding,
-              Flatten, GaussianDropout, GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D,
-              GlobalAveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D,
-              GroupNormalization, GroupQueryAttention, GRU, GRUCell, LayerNormalization, LayerScale,
-              LeakyReLU, LSTM, LSTMCell, Masking, Maximum, MaxPooling1D, MaxPooling2D, MaxPooling3D, Minimum,
-              MultiHeadAttention, Multiply, Normalization, Permute, PReLU, RandomBrightness, RandomContrast,
-              RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, ReLU, RepeatVector,
-              Rescaling, Reshape, Resizing, RMSNormalization, RNN, SeparableConv1D, SeparableConv2D,
-              SimpleRNN, SimpleRNNCell, Softmax, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D,
-              StackedRNNCells, StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D,
-              UpSampling2D, UpSampling3D, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D>;
+using Layers = ClassList<
+    Activation, Add, AdditiveAttention, AlphaDropout, Attention, Average, AveragePooling1D, AveragePooling2D,
+    AveragePooling3D, BatchNormalization, Bidirectional, CategoryEncoding, CenterCrop, Concatenate, Conv1D,
+    Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, ConvLSTM2D, Cropping1D, Cropping2D,
+    Cropping3D, CustomScaleLayer, Dense, DepthwiseConv1D, DepthwiseConv2D, Discretization, Dot, Dropout,
+    EinsumDense, ELU, Embedding, Flatten, GaussianDropout, GaussianNoise, GlobalAveragePooling1D,
+    GlobalAveragePooling2D, GlobalAveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D,
+    GlobalMaxPooling3D, GroupNormalization, GroupQueryAttention, GRU, GRUCell, HashedCrossing, Hashing,
+    IntegerLookup, LayerNormalization, LayerScale, LeakyReLU, LSTM, LSTMCell, Masking, Maximum, MaxPooling1D,
+    MaxPooling2D, MaxPooling3D, Minimum, MultiHeadAttention, Multiply, Normalization, Permute, PReLU,
+    RandomBrightness, RandomContrast, RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom,
+    ReLU, RepeatVector, Rescaling, Reshape, Resizing, RMSNormalization, RNN, SeparableConv1D, SeparableConv2D,
+    SimpleRNN, SimpleRNNCell, Softmax, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, StackedRNNCells,
+    StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D, UpSampling3D,
+    ZeroPadding1D, ZeroPadding2D, ZeroPadding3D>;
 
 }  // namespace nyala

@@ -38,6 +38,7 @@ AREAS = [
     "graphs",
     "ops",
     "op_values",
+    "lookups",
     "fit",
     "weights_files",
     "model_files",
