@@ -53,6 +53,7 @@
 #include <nyala/api/activations/activations.h>
 #include <nyala/api/callbacks/all.h>
 #include <nyala/api/constraints/all.h>
+#include <nyala/api/estimator/train_and_evaluate.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
