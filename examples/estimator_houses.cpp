@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   const Tensor table = load_csv(argv[1], {.skip_rows = 1});
   const Tensor x = table(ellipsis, slice(-1)), y = table(ellipsis, slice(-1, None));
   const int64_t held_out = x.shape()[0] / 5;
-  const auto batches = [&](const Slice& rows) {
+  const auto batches = [&](Index rows) {
     return Dataset::from_tensor_slices(x[rows], y[rows]).batch(32);
   };
   const auto train_data = [&] { return batches(slice(held_out, None)).repeat(); };
