@@ -49,6 +49,9 @@ class FieldVisitor {
   virtual void optional(const char* name, double& value) = 0;
   /// An integer that may be absent: `none` stands for None.
   virtual void optional(const char* name, int64_t& value, int64_t none) = 0;
+  /// Those that files have only where they are set. By default as above.
+  virtual void when_set(const char* name, double& value) { optional(name, value); }
+  virtual void when_set(const char* name, int64_t& value, int64_t none) { optional(name, value, none); }
   /// An option that Keras has not: files keep it beside the configuration, where Keras does not look. By
   /// default not shown.
   virtual void beside(const char*, bool&) {}

@@ -32,6 +32,7 @@
 #include <nyala/api/layers/base/fusable.h>
 #include <nyala/api/layers/base/fused_activation.h>
 #include <nyala/api/layers/base/layer.h>
+#include <nyala/api/layers/base/lora.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/padding_sizes2d.h>
 #include <nyala/api/layers/base/running_moments.h>

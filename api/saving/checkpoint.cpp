@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include <nyala/api/layers/base/lora.h>
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/weights/own_optimizers.h>
 #include <nyala/api/saving/weights/weights_file.h>
@@ -179,6 +180,39 @@ void restore_hidden_state(const Model& model, const Tensors& values) {
   for (size_t i = 0; i < values.size(); ++i) assign_by_rows(variables[i], values[i]);
 }
 
+/// The variables of adapted layers as they are, in the order of the walk: the weights of the file hold kernels
+/// with their products.
+Variables adapted_variables(const Model& model) {
+  Variables all;
+  for (const WeightsGroup& group : walk_weights(model))
+    if (const auto* adapted = dynamic_cast<const HasLora*>(&group.layer.node());
+        adapted && adapted->lora().enabled())
+      all.insert(all.end(), {adapted->lora_kernel(), adapted->lora().a(), adapted->lora().b()});
+  return all;
+}
+
+std::string adapted_variable(size_t index) { return at("lora/" + std::to_string(index)); }
+
+void write_adapted(const Model& model, hdf5::Writer& writer) {
+  const Variables variables = adapted_variables(model);
+  for (size_t i = 0; i < variables.size(); ++i)
+    writer.write_dataset(adapted_variable(i), variables[i].value());
+}
+
+/// Empty where the file has none.
+Tensors read_adapted(const Model& model, const hdf5::Group& root) {
+  Tensors values;
+  const Variables variables = adapted_variables(model);
+  for (size_t i = 0; i < variables.size() && root.has_dataset(adapted_variable(i)); ++i) {
+    const hdf5::Dataset dataset = root.dataset(adapted_variable(i));
+    if (dataset.shape() != variables[i].shape())
+      throw ShapeError("variable " + in_quotes(variables[i].path()) + ": expected shape " +
+                       variables[i].shape().to_string() + ", found " + dataset.shape().to_string());
+    values.push_back(read_tensor(dataset));
+  }
+  return values;
+}
+
 void write_training(const Model& model, hdf5::Writer& writer) {
   const ResumePoint& resume = model.model_node().resume_point();
   write_list<int64_t>(writer, "step", {resume.train_step});
@@ -200,6 +234,7 @@ struct Content {
   std::vector<std::pair<Optimizer, Tensors>> gathered;
   OwnMetricStates own_metrics;
   Tensors hidden_state;
+  Tensors adapted;
 };
 
 SavedSums read_sums(const hdf5::Group& root) {
@@ -235,6 +270,7 @@ Content read_content(const Model& model, const hdf5::Group& root) {
   content.sums = read_sums(root);
   content.own_metrics = read_own_metrics(model, root);
   content.hidden_state = read_hidden_state(model, root);
+  content.adapted = read_adapted(model, root);
   for (const auto& [name, optimizer] : gathering_optimizers(model))
     content.gathered.emplace_back(optimizer, read_gathered(model, name, root));
   return content;
@@ -246,6 +282,8 @@ void restore_content(const Model& model, Content content) {
     *own[i] = std::bit_cast<uint64_t>(content.random_keys[i]);
   restore_own_metrics(model, content.own_metrics);
   restore_hidden_state(model, content.hidden_state);
+  const Variables adapted = adapted_variables(model);
+  for (size_t i = 0; i < content.adapted.size(); ++i) Variable(adapted[i]).assign(content.adapted[i]);
   for (const auto& [optimizer, gathered] : content.gathered)
     restore_gathered(model, optimizer.node(), gathered);
   if (!model.compiled()) return;
@@ -269,6 +307,7 @@ void write_checkpoint(const Model& model, const std::string& path, const Trainin
   if (model.compiled()) write_training(model, writer);
   write_own_metrics(model, writer);
   write_hidden_state(model, writer);
+  write_adapted(model, writer);
   for (const auto& [name, optimizer] : gathering_optimizers(model))
     write_gathered(model, name, optimizer.node(), writer);
   write_once(model.model_node(), [&] { writer.save(path); });

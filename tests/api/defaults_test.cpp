@@ -122,11 +122,11 @@ TEST(Defaults, Layers) {
   expect_defaults<BatchNormalization>("layer BatchNormalization",
                                       {.missing = {"renorm", "renorm_clipping", "renorm_momentum"}});
   expect_defaults<Concatenate>("layer Concatenate");
-  expect_defaults<Conv2D>("layer Conv2D");
-  expect_defaults<Dense>("layer Dense", {.missing = {"lora_rank", "lora_alpha", "quantization_config"}});
+  expect_defaults<Conv2D>("layer Conv2D", {.added = {"lora_rank", "lora_alpha"}});
+  expect_defaults<Dense>("layer Dense", {.missing = {"quantization_config"}});
   expect_defaults<Dropout>("layer Dropout");
   expect_defaults<Embedding>("layer Embedding",
-                             {.missing = {"weights", "lora_rank", "lora_alpha", "quantization_config"},
+                             {.missing = {"weights", "quantization_config"},
                               .changed = {{"embeddings_initializer", "'random_uniform'"}}});
   expect_defaults<Flatten>("layer Flatten");
   expect_defaults<GlobalAveragePooling2D>("layer GlobalAveragePooling2D");
@@ -140,10 +140,10 @@ TEST(Defaults, Layers) {
 }
 
 TEST(Defaults, ConvolutionLayers) {
-  expect_defaults<Conv1D>("layer Conv1D");
+  expect_defaults<Conv1D>("layer Conv1D", {.added = {"lora_rank", "lora_alpha"}});
   expect_defaults<Conv1DTranspose>("layer Conv1DTranspose");
   expect_defaults<Conv2DTranspose>("layer Conv2DTranspose");
-  expect_defaults<Conv3D>("layer Conv3D");
+  expect_defaults<Conv3D>("layer Conv3D", {.added = {"lora_rank", "lora_alpha"}});
   expect_defaults<Conv3DTranspose>("layer Conv3DTranspose");
   expect_defaults<DepthwiseConv1D>("layer DepthwiseConv1D");
   expect_defaults<DepthwiseConv2D>("layer DepthwiseConv2D");
@@ -156,7 +156,7 @@ TEST(Defaults, AttentionLayers) {
   expect_defaults<Attention>("layer Attention");
   expect_defaults<EinsumDense>(
       "layer EinsumDense",
-      {.missing = {"lora_rank", "lora_alpha", "gptq_unpacked_column_size", "quantization_config"},
+      {.missing = {"gptq_unpacked_column_size", "quantization_config"},
        .added = {"activity_regularizer"}});
   expect_defaults<GroupQueryAttention>("layer GroupQueryAttention", {.missing = {"flash_attention"}});
   expect_defaults<MultiHeadAttention>("layer MultiHeadAttention", {.missing = {"flash_attention"}});

@@ -39,6 +39,7 @@ AREAS = [
     "ops",
     "op_values",
     "lookups",
+    "lora",
     "fit",
     "weights_files",
     "model_files",

@@ -18,6 +18,8 @@
 
 namespace nyala {
 
+struct LoraConfig;
+
 class Fusable;
 class Layer;
 class LayerNode;
@@ -167,6 +169,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
 
  protected:
   friend class Builder;
+  friend class Lora;
   friend std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode>, const LayerOptions&);
   /// Makes `layer` a part of this one, known as `attribute` in files. A layer with weights that a layer calls
   /// without holding it, itself or in one that it holds, is an error when the caller is built.
@@ -229,6 +232,12 @@ class Layer {
   const std::string& name() const { return node().name(); }
   std::string class_name() const { return node().class_name(); }
   bool built() const { return node().built(); }
+  /// Adapts a built Dense, EinsumDense, Embedding or convolution by a product of two small factors, which are
+  /// trained instead of its kernel (api/layers/base/lora.h). Compile the model afterwards. Throws
+  /// InvalidArgumentError for another layer, a rank below 1 or a kernel with a constraint, StateError for one
+  /// that is not built or that is adapted already.
+  void enable_lora(int64_t rank) const;
+  void enable_lora(int64_t rank, const LoraConfig& config) const;
   bool trainable() const { return node().trainable(); }
   void set_trainable(bool trainable) const { node().set_trainable(trainable); }
 

@@ -2,6 +2,7 @@
 #include <nyala/api/layers/base/channels_first.h>
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/fused_activation.h>
+#include <nyala/api/layers/base/lora.h>
 #include <nyala/api/layers/convolutional/convolution.h>
 #include <nyala/api/layers/convolutional/convolution_support.h>
 #include <nyala/backend/core/error.h>
@@ -19,6 +20,7 @@ void ConvolutionConfig<N>::fields(FieldVisitor& v) {
   visit_size(v, "dilation_rate", dilation_rate);
   v.field("groups", groups);
   visit_activation_and_weights(v, *this);
+  visit_lora(v, *this);
 }
 
 template struct ConvolutionConfig<1>;
@@ -45,7 +47,7 @@ ConvolutionConfig<N> checked(ConvolutionConfig<N> config) {
 }
 
 template <size_t N>
-class ConvolutionNode : public LayerNode, public Fusable {
+class ConvolutionNode : public LayerNode, public Fusable, public HasLora {
  public:
   explicit ConvolutionNode(const ConvolutionConfig<N>& config)
       : config_(checked(config)),
@@ -67,11 +69,12 @@ class ConvolutionNode : public LayerNode, public Fusable {
         b.weight("kernel", kernel_shape(config_.kernel_size, input.back() / config_.groups, config_.filters),
                  config_.kernel_initializer, {config_.kernel_regularizer, config_.kernel_constraint});
     bias_ = bias_weight(b, config_, config_.filters);
+    if (config_.lora_rank > 0) enable_lora(config_.lora_rank, {.lora_alpha = config_.lora_alpha});
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, compute_dtype());
-    const Tensor kernel = c[kernel_];
+    const Tensor kernel = lora_.adapted(c, kernel_);
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
@@ -81,18 +84,26 @@ class ConvolutionNode : public LayerNode, public Fusable {
   const Fusable* fusable() const override { return this; }
   Variables weights() const override { return affine_weights(config_, kernel_, bias_); }
   bool takes(const FusedParts& parts) const override {
-    if (N != 2 && (parts.sum || parts.padding)) return false;
+    if (lora_.enabled() || (N != 2 && (parts.sum || parts.padding))) return false;
     return is_affine(config_) && (!parts.padding || config_.padding == "valid");
   }
   Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
     return convolve<N>(as_floating(x, compute_dtype()), fused, options_);
   }
 
+  void enable_lora(int64_t rank, const LoraConfig& config) override {
+    lora_.enable(*this, kernel_, rank, config);
+    note_lora(config_, lora_);
+  }
+  const Lora& lora() const override { return lora_; }
+  const Variable& lora_kernel() const override { return kernel_; }
+
  private:
   ConvolutionConfig<N> config_;
   FusedActivation activation_;
   ops::ConvolutionOptions<N == 3 ? 3 : 2> options_;
   Variable kernel_, bias_;
+  Lora lora_;
 };
 
 template <size_t N>

@@ -27,6 +27,8 @@ struct ConvolutionConfig {
   Regularizer activity_regularizer = {};
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
+  int64_t lora_rank = 0;         // above 0: adapted when it is built, see Layer::enable_lora
+  double lora_alpha = kNoValue;  // none: lora_rank
   std::string name = {};
   bool trainable = true;
   std::string dtype = {};

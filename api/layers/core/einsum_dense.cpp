@@ -4,6 +4,7 @@
 #include <nyala/api/initializers/variance_scaling.h>
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/api/layers/base/fused_activation.h>
+#include <nyala/api/layers/base/lora.h>
 #include <nyala/api/layers/core/einsum_dense_shapes.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -21,11 +22,12 @@ void EinsumDenseConfig::fields(FieldVisitor& v) {
   v.field("activation", activation);
   v.optional("bias_axes", bias_axes);
   visit_weights(v, *this);
+  visit_lora(v, *this);
 }
 
 namespace {
 
-class EinsumDenseNode final : public LayerNode {
+class EinsumDenseNode final : public LayerNode, public HasLora {
  public:
   explicit EinsumDenseNode(const EinsumDenseConfig& config)
       : config_(config), equation_(read_dense_equation(config.equation)), activation_(config.activation) {
@@ -44,6 +46,7 @@ class EinsumDenseNode final : public LayerNode {
     if (!config_.bias_axes.empty())
       bias_ = b.weight("bias", shapes.bias, config_.bias_initializer,
                        {config_.bias_regularizer, config_.bias_constraint});
+    if (config_.lora_rank > 0) enable_lora(config_.lora_rank, {.lora_alpha = config_.lora_alpha});
     const std::string made = equation_.kernel.substr(static_cast<size_t>(shapes.input_axes.size()));
     plain_ =
         is_plain_product(equation_, contracted_) && (config_.bias_axes.empty() || config_.bias_axes == made);
@@ -51,11 +54,18 @@ class EinsumDenseNode final : public LayerNode {
 
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, compute_dtype());
-    const Tensor kernel = c[kernel_], bias = bias_ ? c[bias_] : Tensor();
+    const Tensor kernel = lora_.adapted(c, kernel_), bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = plain_ && !x.is_abstract() ? plain_product(x, kernel, bias) : product(x, kernel, bias);
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
   }
+
+  void enable_lora(int64_t rank, const LoraConfig& config) override {
+    lora_.enable(*this, kernel_, rank, config);
+    note_lora(config_, lora_);
+  }
+  const Lora& lora() const override { return lora_; }
+  const Variable& lora_kernel() const override { return kernel_; }
 
  private:
   /// One product of matrices with bias and activation in the same pass; only shapes change around it.
@@ -84,6 +94,7 @@ class EinsumDenseNode final : public LayerNode {
   bool plain_ = false;
   int contracted_ = 0;
   Variable kernel_, bias_;
+  Lora lora_;
 };
 
 EinsumDenseConfig with_equation(EinsumDenseConfig config, std::string equation, std::vector<int64_t> shape) {

@@ -17,6 +17,8 @@ struct EinsumDenseConfig {
   Regularizer activity_regularizer = {};
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
+  int64_t lora_rank = 0;         // above 0: adapted when it is built, see Layer::enable_lora
+  double lora_alpha = kNoValue;  // none: lora_rank
   std::string name = {};
   bool trainable = true;
   std::string dtype = {};

@@ -11,6 +11,8 @@ struct EmbeddingConfig {
   Regularizer embeddings_regularizer = {};
   Constraint embeddings_constraint = {};
   bool mask_zero = false;
+  int64_t lora_rank = 0;         // above 0: adapted when it is built, see Layer::enable_lora
+  double lora_alpha = kNoValue;  // none: lora_rank
   std::string name = {};
   bool trainable = true;
   std::string dtype = {};

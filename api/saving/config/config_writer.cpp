@@ -204,6 +204,14 @@ void ConfigWriter::optional(const char* name, int64_t& value, int64_t none) {
   config[name] = value == none ? Json() : Json(value);
 }
 
+void ConfigWriter::when_set(const char* name, double& value) {
+  if (!std::isnan(value)) config[name] = value;
+}
+
+void ConfigWriter::when_set(const char* name, int64_t& value, int64_t none) {
+  if (value != none) config[name] = value;
+}
+
 void ConfigWriter::beside(const char* name, bool& value) {
   if (value) own[name] = value;
 }

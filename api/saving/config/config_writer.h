@@ -44,6 +44,8 @@ class ConfigWriter final : public FieldVisitor {
   void field(const char* name, std::vector<Layer>& value) override;
   void optional(const char* name, double& value) override;
   void optional(const char* name, int64_t& value, int64_t none) override;
+  void when_set(const char* name, double& value) override;
+  void when_set(const char* name, int64_t& value, int64_t none) override;
   void beside(const char* name, bool& value) override;
 
   Json config = Json::object();

@@ -10,6 +10,7 @@
 #include <nyala/api/saving/weights/read_budget.h>
 #include <nyala/api/saving/weights/stored_value.h>
 #include <nyala/api/layers/base/layer_files.h>
+#include <nyala/api/layers/base/lora.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/weights_walk.h>
 #include <nyala/api/training/optimizer_variables.h>
@@ -28,6 +29,19 @@ constexpr const char* kOptimizerGroup = "optimizer";
 
 std::string vars_of(const std::string& path) { return path.empty() ? "vars" : path + "/vars"; }
 
+/// Of an adapted kernel with the product that adapts it.
+Tensor value_in_file(const LayerNode& node, const Variable& variable) {
+  const auto* const adapted = dynamic_cast<const HasLora*>(&node);
+  const bool is_merged = adapted && adapted->lora().enabled() && variable == adapted->lora_kernel();
+  return is_merged ? adapted->lora().merged(variable) : variable.value();
+}
+
+/// What adapts a kernel begins anew where the kernel comes from a file.
+void forget_adaptation(const LayerNode& node) {
+  if (const auto* adapted = dynamic_cast<const HasLora*>(&node); adapted && adapted->lora().enabled())
+    Variable(adapted->lora().b()).assign(Tensor::zeros(adapted->lora().b().shape(), adapted->lora().b().dtype()));
+}
+
 void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
   const std::string path = vars_of(group.path);
   naming_layer(group.layer, [&] {
@@ -35,7 +49,7 @@ void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
     writer.set_attribute(path, "name", group.name);
   });
   for (size_t i = 0; i < group.variables.size(); ++i)
-    writer.write_dataset(path + "/" + std::to_string(i), group.variables[i].value());
+    writer.write_dataset(path + "/" + std::to_string(i), value_in_file(group.layer.node(), group.variables[i]));
   if (const auto* keeper = dynamic_cast<const LayerFiles*>(&group.layer.node()))
     for (const auto& [name, value] : keeper->values()) writer.write_dataset(path + "/" + name, value);
 }
@@ -289,7 +303,10 @@ LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::
   own_states.load();
   for (const auto& [variable, value] : assignments) load_array(variable, value.array());
   for (const WeightsGroup& group : groups)
-    if (!skipped.contains(&group.layer.node())) read_own_values(tree, group);
+    if (!skipped.contains(&group.layer.node())) {
+      forget_adaptation(group.layer.node());
+      read_own_values(tree, group);
+    }
   return report;
 }
 

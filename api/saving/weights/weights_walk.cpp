@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include <nyala/api/layers/base/lora.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/weights/weights_walk.h>
@@ -15,11 +16,21 @@ using namespace nyala::detail;
 
 namespace {
 
+/// Without the factors of an adaptation, which files hold within the kernel.
+Variables weights_in_files(const LayerNode& node) {
+  Variables weights = node.own_weights();
+  if (const auto* adapted = dynamic_cast<const HasLora*>(&node); adapted && adapted->lora().enabled())
+    std::erase_if(weights, [&](const Variable& weight) {
+      return weight == adapted->lora().a() || weight == adapted->lora().b();
+    });
+  return weights;
+}
+
 class Walk {
  public:
   void visit(const Layer& layer, const std::string& path) {
     if (!visited_.insert(&layer.node()).second) return;
-    WeightsGroup group{path, layer.name(), layer, layer.node().own_weights()};
+    WeightsGroup group{path, layer.name(), layer, weights_in_files(layer.node())};
     for (const Variable& state : layer.node().own_state()) group.variables.push_back(state);
     groups.push_back(std::move(group));
     const auto* model = dynamic_cast<const ModelNode*>(&layer.node());
