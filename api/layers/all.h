@@ -64,28 +64,49 @@
 #include <nyala/api/layers/normalization/unit_normalization.h>
 #include <nyala/api/layers/pooling/global_pooling.h>
 #include <nyala/api/layers/pooling/pooling.h>
+#include <nyala/api/layers/preprocessing/auto_contrast.h>
 #include <nyala/api/layers/preprocessing/category_codes.h>
 #include <nyala/api/layers/preprocessing/category_encoding.h>
 #include <nyala/api/layers/preprocessing/center_crop.h>
 #include <nyala/api/layers/preprocessing/discretization.h>
+#include <nyala/api/layers/preprocessing/equalization.h>
 #include <nyala/api/layers/preprocessing/hash_key.h>
 #include <nyala/api/layers/preprocessing/hashed_crossing.h>
 #include <nyala/api/layers/preprocessing/hashing.h>
 #include <nyala/api/layers/preprocessing/image_augmentation.h>
+#include <nyala/api/layers/preprocessing/image_augmentations.h>
 #include <nyala/api/layers/preprocessing/image_boxes.h>
+#include <nyala/api/layers/preprocessing/image_colours.h>
+#include <nyala/api/layers/preprocessing/image_histograms.h>
+#include <nyala/api/layers/preprocessing/image_numbers.h>
+#include <nyala/api/layers/preprocessing/image_patches.h>
+#include <nyala/api/layers/preprocessing/image_smoothing.h>
 #include <nyala/api/layers/preprocessing/integer_lookup.h>
 #include <nyala/api/layers/preprocessing/lookup_vocabulary.h>
 #include <nyala/api/layers/preprocessing/normalization.h>
 #include <nyala/api/layers/preprocessing/quantile_summary.h>
 #include <nyala/api/layers/preprocessing/random_brightness.h>
+#include <nyala/api/layers/preprocessing/random_color_degeneration.h>
+#include <nyala/api/layers/preprocessing/random_color_jitter.h>
 #include <nyala/api/layers/preprocessing/random_contrast.h>
 #include <nyala/api/layers/preprocessing/random_crop.h>
+#include <nyala/api/layers/preprocessing/random_erasing.h>
 #include <nyala/api/layers/preprocessing/random_flip.h>
+#include <nyala/api/layers/preprocessing/random_gaussian_blur.h>
+#include <nyala/api/layers/preprocessing/random_grayscale.h>
+#include <nyala/api/layers/preprocessing/random_hue.h>
+#include <nyala/api/layers/preprocessing/random_invert.h>
+#include <nyala/api/layers/preprocessing/random_perspective.h>
+#include <nyala/api/layers/preprocessing/random_posterization.h>
 #include <nyala/api/layers/preprocessing/random_rotation.h>
+#include <nyala/api/layers/preprocessing/random_saturation.h>
+#include <nyala/api/layers/preprocessing/random_sharpness.h>
+#include <nyala/api/layers/preprocessing/random_shear.h>
 #include <nyala/api/layers/preprocessing/random_translation.h>
 #include <nyala/api/layers/preprocessing/random_zoom.h>
 #include <nyala/api/layers/preprocessing/rescaling.h>
 #include <nyala/api/layers/preprocessing/resizing.h>
+#include <nyala/api/layers/preprocessing/solarization.h>
 #include <nyala/api/layers/preprocessing/token_counts.h>
 #include <nyala/api/layers/regularization/alpha_dropout.h>
 #include <nyala/api/layers/regularization/dropout.h>
@@ -117,19 +138,22 @@
 namespace nyala {
 
 using Layers = ClassList<
-    Activation, Add, AdditiveAttention, AlphaDropout, Attention, Average, AveragePooling1D, AveragePooling2D,
-    AveragePooling3D, BatchNormalization, Bidirectional, CategoryEncoding, CenterCrop, Concatenate, Conv1D,
-    Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, ConvLSTM2D, Cropping1D, Cropping2D,
-    Cropping3D, CustomScaleLayer, Dense, DepthwiseConv1D, DepthwiseConv2D, Discretization, Dot, Dropout,
-    EinsumDense, ELU, Embedding, Flatten, GaussianDropout, GaussianNoise, GlobalAveragePooling1D,
-    GlobalAveragePooling2D, GlobalAveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D,
-    GlobalMaxPooling3D, GroupNormalization, GroupQueryAttention, GRU, GRUCell, HashedCrossing, Hashing,
-    IntegerLookup, LayerNormalization, LayerScale, LeakyReLU, LSTM, LSTMCell, Masking, Maximum, MaxPooling1D,
-    MaxPooling2D, MaxPooling3D, Minimum, MultiHeadAttention, Multiply, Normalization, Permute, PReLU,
-    RandomBrightness, RandomContrast, RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom,
-    ReLU, RepeatVector, Rescaling, Reshape, Resizing, RMSNormalization, RNN, SeparableConv1D, SeparableConv2D,
-    SimpleRNN, SimpleRNNCell, Softmax, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, StackedRNNCells,
-    StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D, UpSampling3D,
-    ZeroPadding1D, ZeroPadding2D, ZeroPadding3D>;
+    Activation, Add, AdditiveAttention, AlphaDropout, Attention, AutoContrast, Average, AveragePooling1D,
+    AveragePooling2D, AveragePooling3D, BatchNormalization, Bidirectional, CategoryEncoding, CenterCrop,
+    Concatenate, Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, ConvLSTM2D,
+    Cropping1D, Cropping2D, Cropping3D, CustomScaleLayer, Dense, DepthwiseConv1D, DepthwiseConv2D,
+    Discretization, Dot, Dropout, EinsumDense, ELU, Embedding, Equalization, Flatten, GaussianDropout,
+    GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalAveragePooling3D, GlobalMaxPooling1D,
+    GlobalMaxPooling2D, GlobalMaxPooling3D, GroupNormalization, GroupQueryAttention, GRU, GRUCell,
+    HashedCrossing, Hashing, IntegerLookup, LayerNormalization, LayerScale, LeakyReLU, LSTM, LSTMCell,
+    Masking, Maximum, MaxPooling1D, MaxPooling2D, MaxPooling3D, Minimum, MultiHeadAttention, Multiply,
+    Normalization, Permute, PReLU, RandomBrightness, RandomColorDegeneration, RandomColorJitter,
+    RandomContrast, RandomCrop, RandomErasing, RandomFlip, RandomGaussianBlur, RandomGrayscale, RandomHue,
+    RandomInvert, RandomPerspective, RandomPosterization, RandomRotation, RandomSaturation, RandomSharpness,
+    RandomShear, RandomTranslation, RandomZoom, ReLU, RepeatVector, Rescaling, Reshape, Resizing,
+    RMSNormalization, RNN, SeparableConv1D, SeparableConv2D, SimpleRNN, SimpleRNNCell, Softmax, Solarization,
+    SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, StackedRNNCells, StochasticDepth, Subtract,
+    TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D, UpSampling3D, ZeroPadding1D,
+    ZeroPadding2D, ZeroPadding3D>;
 
 }  // namespace nyala

@@ -43,6 +43,7 @@
 #include <nyala/backend/ops/nn/pooling.h>
 #include <nyala/backend/ops/nn/recurrence.h>
 #include <nyala/backend/ops/nn/softmax.h>
+#include <nyala/backend/ops/random/gamma_rows.h>
 #include <nyala/backend/ops/random/noise.h>
 #include <nyala/backend/ops/random/random.h>
 #include <nyala/backend/ops/reduction/arg_reduction.h>

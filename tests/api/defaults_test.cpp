@@ -118,6 +118,7 @@ void expect_defaults(const std::string& object, const Differences& differences =
 TEST(Defaults, Layers) {
   expect_defaults<Activation>("layer Activation");
   expect_defaults<Add>("layer Add");
+  expect_defaults<AutoContrast>("layer AutoContrast", {.added = {"data_format"}});
   expect_defaults<AveragePooling2D>("layer AveragePooling2D");
   expect_defaults<BatchNormalization>("layer BatchNormalization",
                                       {.missing = {"renorm", "renorm_clipping", "renorm_momentum"}});
@@ -128,14 +129,28 @@ TEST(Defaults, Layers) {
   expect_defaults<Embedding>("layer Embedding",
                              {.missing = {"weights", "quantization_config"},
                               .changed = {{"embeddings_initializer", "'random_uniform'"}}});
+  expect_defaults<Equalization>("layer Equalization");
   expect_defaults<Flatten>("layer Flatten");
   expect_defaults<GlobalAveragePooling2D>("layer GlobalAveragePooling2D");
   expect_defaults<GlobalMaxPooling2D>("layer GlobalMaxPooling2D");
   expect_defaults<MaxPooling2D>("layer MaxPooling2D");
+  expect_defaults<RandomColorDegeneration>("layer RandomColorDegeneration");
+  expect_defaults<RandomColorJitter>("layer RandomColorJitter");
+  expect_defaults<RandomErasing>("layer RandomErasing");
+  expect_defaults<RandomGaussianBlur>("layer RandomGaussianBlur", {.changed = {{"kernel_size", "(3, 3)"}}});
+  expect_defaults<RandomGrayscale>("layer RandomGrayscale");
+  expect_defaults<RandomHue>("layer RandomHue");
+  expect_defaults<RandomInvert>("layer RandomInvert");
+  expect_defaults<RandomPerspective>("layer RandomPerspective");
+  expect_defaults<RandomPosterization>("layer RandomPosterization");
+  expect_defaults<RandomSaturation>("layer RandomSaturation");
+  expect_defaults<RandomSharpness>("layer RandomSharpness");
+  expect_defaults<RandomShear>("layer RandomShear");
   expect_defaults<ReLU>("layer ReLU");
   expect_defaults<Rescaling>("layer Rescaling");
   expect_defaults<Reshape>("layer Reshape");
   expect_defaults<Softmax>("layer Softmax");
+  expect_defaults<Solarization>("layer Solarization", {.added = {"data_format"}});
   expect_defaults<ZeroPadding2D>("layer ZeroPadding2D");
 }
 

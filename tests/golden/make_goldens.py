@@ -20,6 +20,7 @@ AREAS = [
     "activations",
     "adapt",
     "augmentation",
+    "augmentation_layers",
     "images",
     "initializers",
     "losses",

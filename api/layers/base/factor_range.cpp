@@ -15,8 +15,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what, const std::string& expected, const FactorRange& received) {
   std::string numbers;
-  for (const double number : received.list())
-    numbers += (numbers.empty() ? "" : ", ") + number_text(number);
+  for (const double number : received.list()) numbers += (numbers.empty() ? "" : ", ") + number_text(number);
   throw InvalidArgumentError(what + ": expected " + expected + ", received (" + numbers + ")");
 }
 
@@ -29,16 +28,18 @@ void detail::visit_factor(FieldVisitor& v, const char* name, FactorRange& factor
 
 // Two numbers are only held against the bounds on their far sides: so does Keras, whose files may hold
 // others.
-FactorRange detail::standard_limits(const std::string& layer, const FactorRange& factor, double least) {
+FactorRange detail::standard_limits(const std::string& layer, const FactorRange& factor, double least,
+                                    double most, const std::string& field) {
   const std::vector<double>& given = factor.list();
-  const std::string expected = "a number, or two, in [" + number_text(least) + ", 1]";
+  const std::string what = layer + ", " + field,
+                    expected = "a number, or two, in [" + number_text(least) + ", " + number_text(most) + "]";
   if (given.size() == 1) {
-    if (!(given[0] >= least && given[0] <= 1.0)) refuse(layer + ", factor", expected, factor);
+    if (!(given[0] >= least && given[0] <= most)) refuse(what, expected, factor);
     const double size = std::abs(given[0]);
     return {std::max(-size, least), size};
   }
-  if (given.size() != 2 || !(given[0] <= 1.0 && given[1] >= least) || !std::isfinite(given[0] + given[1]))
-    refuse(layer + ", factor", expected, factor);
+  if (given.size() != 2 || !(given[0] <= most && given[1] >= least) || !std::isfinite(given[0] + given[1]))
+    refuse(what, expected, factor);
   return {std::min(given[0], given[1]), std::max(given[0], given[1])};
 }
 
@@ -59,6 +60,12 @@ ops::UniformRange detail::two_limits(const std::string& layer, const std::string
                                      const FactorRange& range) {
   if (range.list().size() != 2) refuse(layer + ", " + field, "two numbers", range);
   return {range.list()[0], range.list()[1]};
+}
+
+FactorRange detail::sorted_limits(const std::string& layer, const std::string& field,
+                                  const FactorRange& range) {
+  const auto [one, other] = two_limits(layer, field, range);
+  return {std::min(one, other), std::max(one, other)};
 }
 
 }  // namespace nyala

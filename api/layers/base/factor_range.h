@@ -30,10 +30,11 @@ namespace detail {
 
 void visit_factor(FieldVisitor& v, const char* name, FactorRange& factor);
 
-/// The limits that Keras' base class makes of a factor, for bounds [least, 1]: one number f becomes
-/// [max(-|f|, least), |f|], two are sorted. Throws InvalidArgumentError naming `layer` for one number outside
-/// of the bounds, two that miss them, or another count.
-FactorRange standard_limits(const std::string& layer, const FactorRange& factor, double least);
+/// The limits that Keras' base class makes of a factor, for bounds [least, most]: one number f becomes
+/// [max(-|f|, least), |f|], two are sorted. Throws InvalidArgumentError naming `layer` and `field` for one
+/// number outside of the bounds, two that miss them, or another count.
+FactorRange standard_limits(const std::string& layer, const FactorRange& factor, double least,
+                            double most = 1.0, const std::string& field = "factor");
 
 /// The limits of a height_factor or width_factor: one number f becomes [-|f|, |f|], two are sorted. Throws
 /// InvalidArgumentError for a number above 1, below -1 or, if `zoom`, equal to -1, and for another count.
@@ -42,6 +43,8 @@ ops::UniformRange motion_limits(const std::string& layer, const std::string& fie
 
 /// Two numbers as they are. Throws InvalidArgumentError for another count.
 ops::UniformRange two_limits(const std::string& layer, const std::string& field, const FactorRange& range);
+/// The same, the smaller one first.
+FactorRange sorted_limits(const std::string& layer, const std::string& field, const FactorRange& range);
 
 }  // namespace detail
 

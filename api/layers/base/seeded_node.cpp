@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <nyala/api/layers/base/arguments.h>
+#include <nyala/backend/ops/random/gamma_rows.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/contexts.h>
 #include <nyala/strategies/shared_key.h>
@@ -59,6 +60,18 @@ Tensor SeededNode::uniform_for_all(Call& c, const Tensor& x,
   ops::UniformRowsDescriptor d = rows_of(1, ranges);
   d.key = c.random_key(key_).key;
   return ops::uniform_rows(drawing_step(c, x), d);
+}
+
+Tensor SeededNode::log_gamma_for_each(Call& c, const Tensor& x, const Tensor& alpha, int64_t count) const {
+  const RandomKey draw = c.random_key(key_);
+  return ops::log_gamma_rows(
+      drawing_step(c, x), alpha,
+      {.rows = x.shape()[0], .columns = count, .key = draw.key, .first_row = draw.first_row});
+}
+
+Tensor SeededNode::log_gamma_for_all(Call& c, const Tensor& x, const Tensor& alpha, int64_t count) const {
+  const RandomKey draw = c.random_key(key_);
+  return ops::log_gamma_rows(drawing_step(c, x), alpha, {.columns = count, .key = draw.key});
 }
 
 }  // namespace nyala

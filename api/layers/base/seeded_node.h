@@ -50,6 +50,11 @@ class SeededNode : public LayerNode {
   Tensor uniform_for_each(Call& c, const Tensor& x, std::initializer_list<ops::UniformRange> ranges) const;
   /// The same for the batch as a whole: one row, equal on all replicas.
   Tensor uniform_for_all(Call& c, const Tensor& x, std::initializer_list<ops::UniformRange> ranges) const;
+  /// Logarithms of gamma numbers (rows, count) with the shape parameter `alpha`, a float32 scalar, for each
+  /// row of x; see ops::log_gamma_rows().
+  Tensor log_gamma_for_each(Call& c, const Tensor& x, const Tensor& alpha, int64_t count) const;
+  /// The same for the batch as a whole: one row, equal on all replicas.
+  Tensor log_gamma_for_all(Call& c, const Tensor& x, const Tensor& alpha, int64_t count) const;
 
  private:
   uint64_t key_;

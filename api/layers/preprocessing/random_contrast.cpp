@@ -2,11 +2,10 @@
 #include <nyala/api/layers/preprocessing/random_contrast.h>
 
 #include <nyala/api/layers/preprocessing/image_augmentation.h>
-#include <nyala/backend/ops/base/cast.h>
+#include <nyala/api/layers/preprocessing/image_numbers.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
 #include <nyala/backend/ops/reduction/reduction.h>
-#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 
@@ -31,15 +30,17 @@ class RandomContrastNode final : public ImageAugmentation {
   std::string class_name() const override { return "RandomContrast"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
- private:
-  Tensor changed(Call& c, const Tensor& images) const override {
+  ImageDrawRanges each() const override {
     const auto [lower, upper] = two_limits("RandomContrast", "factor", config_.factor);
-    const Tensor numbers = uniform_for_each(c, images, {{1.0 - lower, 1.0 + upper}});
-    const Tensor contrast = ops::reshape(ops::cast(numbers, images.dtype()), {images.shape()[0], 1, 1, 1});
+    return {{1.0 - lower, 1.0 + upper}};
+  }
+  Tensor changed(Call&, const Tensor& images, const ImageDraws& draws) const override {
     const Tensor mean = ops::mean(images, {1, 2}, true);
+    const Tensor contrast = per_image(draws.each, images);
     return ops::clip((images - mean) * contrast + mean, values_.low, values_.high);
   }
 
+ private:
   RandomContrastConfig config_;
   ops::UniformRange values_;
 };

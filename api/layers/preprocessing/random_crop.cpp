@@ -31,21 +31,21 @@ class RandomCropNode final : public ImageAugmentation {
   std::string class_name() const override { return "RandomCrop"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
- private:
-  Tensor changed(Call& c, const Tensor& images) const override {
+  ImageDrawRanges all() const override { return {{0.0, 1.0}, {0.0, 1.0}}; }
+  Tensor changed(Call&, const Tensor& images, const ImageDraws& draws) const override {
     const int64_t height = images.shape()[1], width = images.shape()[2];
     if (height <= config_.height || width <= config_.width) {
       const ImageBox box = box_of_small(height, width);
       return ops::resize_images(cut_out(images, box), config_.height, config_.width);
     }
-    const Tensor numbers = uniform_for_all(c, images, {{0.0, 1.0}, {0.0, 1.0}});
     return moved(
-        images, numbers, ops::ImageMotion::crop,
+        images, draws.all, ops::ImageMotion::crop,
         {.interpolation = ops::Interpolation::nearest, .height = config_.height, .width = config_.width});
   }
 
-  bool resizes() const override { return true; }
-  Tensor resized(const Tensor& images) const override {
+ private:
+  bool acts_always() const override { return true; }
+  Tensor unmoved(const Tensor& images) const override {
     if (images.is_abstract()) return abstract_images(images, config_.height, config_.width);
     const int64_t height = images.shape()[-3], width = images.shape()[-2];
     const ImageBox box = centred_box(height, width, config_.height, config_.width);

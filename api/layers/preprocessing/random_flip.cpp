@@ -34,12 +34,12 @@ class RandomFlipNode final : public ImageAugmentation {
   std::string class_name() const override { return "RandomFlip"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
- private:
-  Tensor changed(Call& c, const Tensor& images) const override {
-    const Tensor numbers = uniform_for_each(c, images, {{0.0, 1.0}});
-    return moved(images, numbers, motion_, {.interpolation = ops::Interpolation::nearest});
+  ImageDrawRanges each() const override { return {{0.0, 1.0}}; }
+  Tensor changed(Call&, const Tensor& images, const ImageDraws& draws) const override {
+    return moved(images, draws.each, motion_, {.interpolation = ops::Interpolation::nearest});
   }
 
+ private:
   RandomFlipConfig config_;
   ops::ImageMotion motion_;
 };

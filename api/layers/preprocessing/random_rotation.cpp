@@ -24,13 +24,15 @@ class RandomRotationNode final : public ImageAugmentation {
   std::string class_name() const override { return "RandomRotation"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
- private:
-  Tensor changed(Call& c, const Tensor& images) const override {
+  ImageDrawRanges each() const override {
     const auto [lower, upper] = two_limits("RandomRotation", "factor", config_.factor);
-    const Tensor degrees = uniform_for_each(c, images, {{lower * 360.0, upper * 360.0}});
-    return moved(images, degrees, ops::ImageMotion::rotation, sampling_);
+    return {{lower * 360.0, upper * 360.0}};
+  }
+  Tensor changed(Call&, const Tensor& images, const ImageDraws& draws) const override {
+    return moved(images, draws.each, ops::ImageMotion::rotation, sampling_);
   }
 
+ private:
   RandomRotationConfig config_;
   ops::AffineOptions sampling_;
 };

@@ -26,12 +26,12 @@ class RandomTranslationNode final : public ImageAugmentation {
   std::string class_name() const override { return "RandomTranslation"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
- private:
-  Tensor changed(Call& c, const Tensor& images) const override {
-    const Tensor parts = uniform_for_each(c, images, {height_, width_});
-    return moved(images, parts, ops::ImageMotion::translation, sampling_);
+  ImageDrawRanges each() const override { return {height_, width_}; }
+  Tensor changed(Call&, const Tensor& images, const ImageDraws& draws) const override {
+    return moved(images, draws.each, ops::ImageMotion::translation, sampling_);
   }
 
+ private:
   RandomTranslationConfig config_;
   ops::UniformRange height_, width_;
   ops::AffineOptions sampling_;

@@ -30,13 +30,14 @@ class RandomZoomNode final : public ImageAugmentation {
   std::string class_name() const override { return "RandomZoom"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
- private:
-  Tensor changed(Call& c, const Tensor& images) const override {
-    const Tensor zooms = config_.width_factor.empty() ? uniform_for_each(c, images, {height_})
-                                                      : uniform_for_each(c, images, {height_, width_});
-    return moved(images, zooms, ops::ImageMotion::zoom, sampling_);
+  ImageDrawRanges each() const override {
+    return config_.width_factor.empty() ? ImageDrawRanges{height_} : ImageDrawRanges{height_, width_};
+  }
+  Tensor changed(Call&, const Tensor& images, const ImageDraws& draws) const override {
+    return moved(images, draws.each, ops::ImageMotion::zoom, sampling_);
   }
 
+ private:
   RandomZoomConfig config_;
   ops::UniformRange height_, width_;
   ops::AffineOptions sampling_;

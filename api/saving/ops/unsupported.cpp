@@ -63,6 +63,7 @@ constexpr Reason kReasons[] = {
     {&ops::kLstm, kIsPart},
     {&ops::kNoise, kIsPart},
     {&ops::kUniformRows, kIsPart},
+    {&ops::kLogGammaRows, kIsPart},
     {&ops::kMish, kIsOwn},
     {&ops::kSquaredDifference, kIsOwn},
     {&ops::kDeviceCopy, kIsOwn},

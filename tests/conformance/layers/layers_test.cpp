@@ -45,6 +45,29 @@ TEST(LayerConformance, Conv2D) {
   run<Conv2D>({.filters = 2, .kernel_size = 2, .dilation_rate = 2, .activation = "gelu"}, {{1, 5, 5, 1}});
 }
 
+TEST(LayerConformance, Images) {
+  const FactorRange values = {-3.0, 3.0};
+  const Shapes x = {{2, 4, 5, 3}};
+  run<RandomHue>({.factor = 0.4, .value_range = values, .seed = 1}, x);
+  run<RandomSaturation>({.factor = {0.2, 0.4}, .value_range = values, .seed = 1}, x);
+  run<RandomColorJitter>({.value_range = values, .brightness_factor = 0.1, .contrast_factor = 0.2, .seed = 1},
+                         x);
+  run<RandomGrayscale>({.factor = 0.5, .seed = 1}, x);
+  run<RandomColorDegeneration>({.factor = 0.5, .value_range = values, .seed = 1}, x);
+  run<RandomInvert>({.factor = {0.5, 0.5}, .value_range = values, .seed = 1}, x);
+  run<Solarization>({.addition_factor = 0.1, .threshold_factor = 0.5, .value_range = values, .seed = 1}, x);
+  run<AutoContrast>({.value_range = {-2.0, 2.0}}, x);
+  run<RandomSharpness>({.factor = 0.7, .value_range = values, .seed = 1}, x);
+  run<RandomGaussianBlur>({.factor = {0.5, 0.5}, .value_range = values, .seed = 1}, x);
+  run<RandomErasing>({.factor = {0.5, 0.5}, .value_range = values, .seed = 1}, x);
+  run<RandomShear>({.x_factor = 0.3, .y_factor = 0.2, .seed = 1}, x);
+  run<RandomPerspective>({.factor = {0.5, 0.5}, .scale = 0.6, .seed = 1}, x);
+  run_layer_test({.make = maker<RandomPosterization>({.factor = 3, .value_range = values}),
+                  .inputs = x,
+                  .training = false});
+  run_layer_test({.make = maker<Equalization>({.value_range = values}), .inputs = x, .training = false});
+}
+
 TEST(LayerConformance, Pooling2D) {
   run<MaxPooling2D>({}, {{2, 5, 4, 3}});
   run<MaxPooling2D>({.pool_size = 3, .strides = 2, .padding = "same"}, {{2, 5, 4, 2}});
