@@ -64,10 +64,14 @@
 #include <nyala/api/layers/normalization/unit_normalization.h>
 #include <nyala/api/layers/pooling/global_pooling.h>
 #include <nyala/api/layers/pooling/pooling.h>
+#include <nyala/api/layers/preprocessing/aug_mix.h>
+#include <nyala/api/layers/preprocessing/augmentation_policy.h>
 #include <nyala/api/layers/preprocessing/auto_contrast.h>
 #include <nyala/api/layers/preprocessing/category_codes.h>
 #include <nyala/api/layers/preprocessing/category_encoding.h>
 #include <nyala/api/layers/preprocessing/center_crop.h>
+#include <nyala/api/layers/preprocessing/clahe.h>
+#include <nyala/api/layers/preprocessing/cut_mix.h>
 #include <nyala/api/layers/preprocessing/discretization.h>
 #include <nyala/api/layers/preprocessing/equalization.h>
 #include <nyala/api/layers/preprocessing/hash_key.h>
@@ -78,18 +82,26 @@
 #include <nyala/api/layers/preprocessing/image_boxes.h>
 #include <nyala/api/layers/preprocessing/image_colours.h>
 #include <nyala/api/layers/preprocessing/image_histograms.h>
+#include <nyala/api/layers/preprocessing/image_mixing.h>
 #include <nyala/api/layers/preprocessing/image_numbers.h>
 #include <nyala/api/layers/preprocessing/image_patches.h>
+#include <nyala/api/layers/preprocessing/image_sampling.h>
 #include <nyala/api/layers/preprocessing/image_smoothing.h>
+#include <nyala/api/layers/preprocessing/image_tiles.h>
 #include <nyala/api/layers/preprocessing/integer_lookup.h>
 #include <nyala/api/layers/preprocessing/lookup_vocabulary.h>
+#include <nyala/api/layers/preprocessing/max_num_bounding_boxes.h>
+#include <nyala/api/layers/preprocessing/mix_up.h>
 #include <nyala/api/layers/preprocessing/normalization.h>
+#include <nyala/api/layers/preprocessing/pipeline.h>
 #include <nyala/api/layers/preprocessing/quantile_summary.h>
+#include <nyala/api/layers/preprocessing/rand_augment.h>
 #include <nyala/api/layers/preprocessing/random_brightness.h>
 #include <nyala/api/layers/preprocessing/random_color_degeneration.h>
 #include <nyala/api/layers/preprocessing/random_color_jitter.h>
 #include <nyala/api/layers/preprocessing/random_contrast.h>
 #include <nyala/api/layers/preprocessing/random_crop.h>
+#include <nyala/api/layers/preprocessing/random_elastic_transform.h>
 #include <nyala/api/layers/preprocessing/random_erasing.h>
 #include <nyala/api/layers/preprocessing/random_flip.h>
 #include <nyala/api/layers/preprocessing/random_gaussian_blur.h>
@@ -138,22 +150,23 @@
 namespace nyala {
 
 using Layers = ClassList<
-    Activation, Add, AdditiveAttention, AlphaDropout, Attention, AutoContrast, Average, AveragePooling1D,
-    AveragePooling2D, AveragePooling3D, BatchNormalization, Bidirectional, CategoryEncoding, CenterCrop,
-    Concatenate, Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, ConvLSTM2D,
-    Cropping1D, Cropping2D, Cropping3D, CustomScaleLayer, Dense, DepthwiseConv1D, DepthwiseConv2D,
-    Discretization, Dot, Dropout, EinsumDense, ELU, Embedding, Equalization, Flatten, GaussianDropout,
-    GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalAveragePooling3D, GlobalMaxPooling1D,
+    Activation, Add, AdditiveAttention, AlphaDropout, Attention, AugMix, AutoContrast, Average,
+    AveragePooling1D, AveragePooling2D, AveragePooling3D, BatchNormalization, Bidirectional, CategoryEncoding,
+    CenterCrop, Concatenate, ContrastLimitedAdaptiveHistogramEqualization, Conv1D, Conv1DTranspose, Conv2D,
+    Conv2DTranspose, Conv3D, Conv3DTranspose, ConvLSTM2D, Cropping1D, Cropping2D, Cropping3D,
+    CustomScaleLayer, CutMix, Dense, DepthwiseConv1D, DepthwiseConv2D, Discretization, Dot, Dropout,
+    EinsumDense, ELU, Embedding, Equalization, Flatten, GaussianDropout, GaussianNoise,
+    GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalAveragePooling3D, GlobalMaxPooling1D,
     GlobalMaxPooling2D, GlobalMaxPooling3D, GroupNormalization, GroupQueryAttention, GRU, GRUCell,
     HashedCrossing, Hashing, IntegerLookup, LayerNormalization, LayerScale, LeakyReLU, LSTM, LSTMCell,
-    Masking, Maximum, MaxPooling1D, MaxPooling2D, MaxPooling3D, Minimum, MultiHeadAttention, Multiply,
-    Normalization, Permute, PReLU, RandomBrightness, RandomColorDegeneration, RandomColorJitter,
-    RandomContrast, RandomCrop, RandomErasing, RandomFlip, RandomGaussianBlur, RandomGrayscale, RandomHue,
-    RandomInvert, RandomPerspective, RandomPosterization, RandomRotation, RandomSaturation, RandomSharpness,
-    RandomShear, RandomTranslation, RandomZoom, ReLU, RepeatVector, Rescaling, Reshape, Resizing,
-    RMSNormalization, RNN, SeparableConv1D, SeparableConv2D, SimpleRNN, SimpleRNNCell, Softmax, Solarization,
-    SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, StackedRNNCells, StochasticDepth, Subtract,
-    TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D, UpSampling3D, ZeroPadding1D,
-    ZeroPadding2D, ZeroPadding3D>;
+    Masking, Maximum, MaxNumBoundingBoxes, MaxPooling1D, MaxPooling2D, MaxPooling3D, Minimum, MixUp,
+    MultiHeadAttention, Multiply, Normalization, Permute, Pipeline, PReLU, RandAugment, RandomBrightness,
+    RandomColorDegeneration, RandomColorJitter, RandomContrast, RandomCrop, RandomElasticTransform,
+    RandomErasing, RandomFlip, RandomGaussianBlur, RandomGrayscale, RandomHue, RandomInvert,
+    RandomPerspective, RandomPosterization, RandomRotation, RandomSaturation, RandomSharpness, RandomShear,
+    RandomTranslation, RandomZoom, ReLU, RepeatVector, Rescaling, Reshape, Resizing, RMSNormalization, RNN,
+    SeparableConv1D, SeparableConv2D, SimpleRNN, SimpleRNNCell, Softmax, Solarization, SpatialDropout1D,
+    SpatialDropout2D, SpatialDropout3D, StackedRNNCells, StochasticDepth, Subtract, TimeDistributed,
+    UnitNormalization, UpSampling1D, UpSampling2D, UpSampling3D, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D>;
 
 }  // namespace nyala

@@ -118,12 +118,16 @@ void expect_defaults(const std::string& object, const Differences& differences =
 TEST(Defaults, Layers) {
   expect_defaults<Activation>("layer Activation");
   expect_defaults<Add>("layer Add");
+  expect_defaults<AugMix>("layer AugMix");
   expect_defaults<AutoContrast>("layer AutoContrast", {.added = {"data_format"}});
   expect_defaults<AveragePooling2D>("layer AveragePooling2D");
   expect_defaults<BatchNormalization>("layer BatchNormalization",
                                       {.missing = {"renorm", "renorm_clipping", "renorm_momentum"}});
   expect_defaults<Concatenate>("layer Concatenate");
+  expect_defaults<ContrastLimitedAdaptiveHistogramEqualization>(
+      "layer ContrastLimitedAdaptiveHistogramEqualization");
   expect_defaults<Conv2D>("layer Conv2D", {.added = {"lora_rank", "lora_alpha"}});
+  expect_defaults<CutMix>("layer CutMix");
   expect_defaults<Dense>("layer Dense", {.missing = {"quantization_config"}});
   expect_defaults<Dropout>("layer Dropout");
   expect_defaults<Embedding>("layer Embedding",
@@ -133,9 +137,14 @@ TEST(Defaults, Layers) {
   expect_defaults<Flatten>("layer Flatten");
   expect_defaults<GlobalAveragePooling2D>("layer GlobalAveragePooling2D");
   expect_defaults<GlobalMaxPooling2D>("layer GlobalMaxPooling2D");
+  expect_defaults<MaxNumBoundingBoxes>("layer MaxNumBoundingBoxes",
+                                       {.added = {"bounding_box_format", "data_format"}});
   expect_defaults<MaxPooling2D>("layer MaxPooling2D");
+  expect_defaults<MixUp>("layer MixUp");
+  expect_defaults<RandAugment>("layer RandAugment");
   expect_defaults<RandomColorDegeneration>("layer RandomColorDegeneration");
   expect_defaults<RandomColorJitter>("layer RandomColorJitter");
+  expect_defaults<RandomElasticTransform>("layer RandomElasticTransform");
   expect_defaults<RandomErasing>("layer RandomErasing");
   expect_defaults<RandomGaussianBlur>("layer RandomGaussianBlur", {.changed = {{"kernel_size", "(3, 3)"}}});
   expect_defaults<RandomGrayscale>("layer RandomGrayscale");

@@ -4,6 +4,8 @@
 
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/backend/ops/random/gamma_rows.h>
+#include <nyala/backend/ops/reduction/arg_reduction.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/contexts.h>
 #include <nyala/strategies/shared_key.h>
@@ -72,6 +74,14 @@ Tensor SeededNode::log_gamma_for_each(Call& c, const Tensor& x, const Tensor& al
 Tensor SeededNode::log_gamma_for_all(Call& c, const Tensor& x, const Tensor& alpha, int64_t count) const {
   const RandomKey draw = c.random_key(key_);
   return ops::log_gamma_rows(drawing_step(c, x), alpha, {.columns = count, .key = draw.key});
+}
+
+Tensor SeededNode::permutation_for_all(Call& c, const Tensor& x, int64_t count) const {
+  ops::UniformRowsDescriptor d = rows_of(count, {{0.0, 1.0}});
+  d.key = c.random_key(key_).key;
+  if (count == 0) return Tensor::zeros({0}, DType::int32, x.device());
+  const Tensor places = ops::reshape(ops::uniform_rows(drawing_step(c, x), d), {count});
+  return ops::top_k(places, count).indices;
 }
 
 }  // namespace nyala

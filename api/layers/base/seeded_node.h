@@ -55,6 +55,8 @@ class SeededNode : public LayerNode {
   Tensor log_gamma_for_each(Call& c, const Tensor& x, const Tensor& alpha, int64_t count) const;
   /// The same for the batch as a whole: one row, equal on all replicas.
   Tensor log_gamma_for_all(Call& c, const Tensor& x, const Tensor& alpha, int64_t count) const;
+  /// The numbers from 0 to count - 1 in an order that is equal on all replicas: (count), int32.
+  Tensor permutation_for_all(Call& c, const Tensor& x, int64_t count) const;
 
  private:
   uint64_t key_;

@@ -23,7 +23,7 @@ namespace {
 class AutoContrastNode final : public ImageAugmentation {
  public:
   explicit AutoContrastNode(const AutoContrastConfig& config)
-      : ImageAugmentation(-1, "AutoContrast", config.data_format), config_(config) {
+      : ImageAugmentation(0, "AutoContrast", config.data_format), config_(config) {
     config_.value_range = sorted_limits("AutoContrast", "value_range", config.value_range);
     values_ = two_limits("AutoContrast", "value_range", config_.value_range);
   }

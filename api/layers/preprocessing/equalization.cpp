@@ -28,7 +28,7 @@ namespace {
 class EqualizationNode final : public ImageAugmentation {
  public:
   explicit EqualizationNode(const EqualizationConfig& config)
-      : ImageAugmentation(-1, "Equalization", config.data_format), config_(config) {
+      : ImageAugmentation(0, "Equalization", config.data_format), config_(config) {
     config_.value_range = sorted_limits("Equalization", "value_range", config.value_range);
     values_ = two_limits("Equalization", "value_range", config_.value_range);
     check_positive("Equalization", "bins", config.bins);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <nyala/api/layers/base/call_arguments.h>
+#include <nyala/api/layers/base/takes_dictionary.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/saving/config/file_operation.h>
@@ -97,6 +98,18 @@ class GraphWriter {
     return out;
   }
 
+  /// The tensors of a call under their keys (see TakesDictionary).
+  Json dictionary(const std::vector<std::string>& keys, const GraphNode& node) const {
+    Json out = Json::object();
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const size_t slash = keys[i].find('/');
+      Json& place = slash == std::string::npos ? out[keys[i]]
+                                               : out[keys[i].substr(0, slash)][keys[i].substr(slash + 1)];
+      place = input_json(node.inputs.at(i));
+    }
+    return out;
+  }
+
   /// The arguments of an attention layer's call, each mask under the name of its tensor.
   void add_named_arguments(const GraphNode& node, Json& args, Json& keywords) const {
     static const std::vector<std::string>& order = *new std::vector<std::string>{"query", "value", "key"};
@@ -153,6 +166,9 @@ class GraphWriter {
     const auto* const model = dynamic_cast<const FunctionalNode*>(&node.layer.node());
     if (model && !model->nesting().inputs.empty()) {
       add_nested_arguments(node, model->nesting().inputs, args, keywords);
+    } else if (const auto* const named = dynamic_cast<const TakesDictionary*>(&node.layer.node());
+               named && node.inputs.size() > 1) {
+      args.push_back(dictionary(named->keys(node.inputs.size()), node));
     } else if (node.layer.node().takes_named_tensors()) {
       add_named_arguments(node, args, keywords);
     } else if (takes_initial_states(node.layer)) {

@@ -79,6 +79,10 @@ Json own_config(LayerNode& node, Json& beside) {
     config.erase("trainable");
     config["dtype"] = node.dtype_policy().name();
   }
+  if (node.class_name() == "Pipeline") {
+    config.erase("trainable");
+    config.erase("dtype");
+  }
   beside = std::move(fields.own);
   return config;
 }

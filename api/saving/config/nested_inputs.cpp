@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include <nyala/api/layers/base/takes_dictionary.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/saving/ops/op_constants.h>
 #include <nyala/backend/core/error.h>
@@ -80,6 +81,29 @@ Json nesting_of(const FunctionalNode& model) {
   return nesting.empty() ? Json() : parse_json(nesting, "nesting");
 }
 
+/// The tensors of a dictionary, and of those within, by their sorted keys.
+void collect_by_keys(const Json& given, const std::string& prefix, std::map<std::string, Json>& out) {
+  for (const auto& [key, value] : given.items())
+    if (is_dictionary(value))
+      collect_by_keys(value, prefix + key + "/", out);
+    else
+      out[prefix + key] = value;
+}
+
+Json list_by_keys(const Nested& nested, const TakesDictionary& layer, const Json& given) {
+  std::map<std::string, Json> found;
+  collect_by_keys(given, "", found);
+  Json list = Json::array();
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : found) {
+    keys.push_back(key);
+    list.push_back(value);
+  }
+  const std::vector<std::string> expected = layer.keys(keys.size());
+  if (keys != expected) nested.refuse(given, "a dictionary of " + quoted_list(expected));
+  return list;
+}
+
 /// `given`, which is nested as `places`.
 Json flat(const Nested& nested, const FunctionalNode& model, const Json& places, const Json& given) {
   Json list = Json::array();
@@ -93,6 +117,8 @@ Json flat(const Nested& nested, const FunctionalNode& model, const Json& places,
 Json list_of_inputs(const Layer& layer, const Json& given, const std::string& where) {
   const Nested nested(where + " (" + layer.class_name() + ")");
   const auto* const model = functional(layer);
+  const auto* const named = dynamic_cast<const TakesDictionary*>(&layer.node());
+  if (named && is_dictionary(given)) return list_by_keys(nested, *named, given);
   if (!model && is_dictionary(given)) nested.refuse(given, "tensors");
   if (!model) return given;
   Json places = nesting_of(*model);

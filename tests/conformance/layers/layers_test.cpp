@@ -62,6 +62,18 @@ TEST(LayerConformance, Images) {
   run<RandomErasing>({.factor = {0.5, 0.5}, .value_range = values, .seed = 1}, x);
   run<RandomShear>({.x_factor = 0.3, .y_factor = 0.2, .seed = 1}, x);
   run<RandomPerspective>({.factor = {0.5, 0.5}, .scale = 0.6, .seed = 1}, x);
+  run<RandomElasticTransform>({.factor = {0.5, 0.5}, .value_range = values, .seed = 1}, x);
+  run<MixUp>({.seed = 1}, x);
+  run<MixUp>({.seed = 1}, {{3, 4, 5, 2}, {3, 4}});
+  run<CutMix>({.seed = 1}, x);
+  run<CutMix>({.seed = 1}, {{3, 4, 5, 2}, {3, 4}});
+  run<MaxNumBoundingBoxes>({.max_number = 2, .bounding_box_format = "xyxy"},
+                           {{2, 3, 4}, {2, 3}, {2, 4, 5, 3}});
+  run<Pipeline>(
+      {.layers = {RandomShear(0.3, 0.2, {.seed = 1, .dtype = "float64"}), Dense(2, {.dtype = "float64"})}},
+      x);
+  run_layer_test({.make = maker<RandAugment>({.value_range = values}), .inputs = x, .training = false});
+  run_layer_test({.make = maker<AugMix>({.value_range = values}), .inputs = x, .training = false});
   run_layer_test({.make = maker<RandomPosterization>({.factor = 3, .value_range = values}),
                   .inputs = x,
                   .training = false});
