@@ -24,6 +24,15 @@
 #include <nyala/backend/ops/image/affine_transform.h>
 #include <nyala/backend/ops/image/image_transforms.h>
 #include <nyala/backend/ops/image/resize_images.h>
+#include <nyala/backend/ops/linalg/cdist.h>
+#include <nyala/backend/ops/linalg/cholesky.h>
+#include <nyala/backend/ops/linalg/determinant.h>
+#include <nyala/backend/ops/linalg/eigh.h>
+#include <nyala/backend/ops/linalg/least_squares.h>
+#include <nyala/backend/ops/linalg/norm.h>
+#include <nyala/backend/ops/linalg/qr.h>
+#include <nyala/backend/ops/linalg/solve.h>
+#include <nyala/backend/ops/linalg/svd.h>
 #include <nyala/backend/ops/nn/batch_normalization.h>
 #include <nyala/backend/ops/nn/conv2d.h>
 #include <nyala/backend/ops/nn/conv3d.h>

@@ -35,7 +35,8 @@ const Table& table() {
   static const Table& made = *[] {
     auto* const all = new Table;
     for (const auto family : {numpy_arithmetic_ops, numpy_function_ops, numpy_reduction_ops, numpy_shape_ops,
-                              math_ops, nn_ops, core_ops})
+                              math_ops, nn_ops, core_ops, linalg_ops, linalg_ops_of_math,
+                              linalg_ops_of_numpy})
       all->add(family());
     return all;
   }();

@@ -19,6 +19,9 @@ OpFamily numpy_function_ops();
 OpFamily numpy_reduction_ops();
 OpFamily numpy_shape_ops();
 OpFamily math_ops();
+OpFamily linalg_ops();
+OpFamily linalg_ops_of_math();
+OpFamily linalg_ops_of_numpy();
 OpFamily nn_ops();
 OpFamily core_ops();
 

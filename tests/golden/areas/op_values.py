@@ -11,6 +11,7 @@ from .common import Random, header, tensor, tensors, write_json
 
 FAMILIES = [  # areas/op_values_<name>.py -> op_values_<name>.json
     "arithmetic",
+    "linalg",
 ]
 
 
@@ -43,7 +44,8 @@ def gradients(function, arrays, random):
     """Upstream gradients of the floating results, and what the floating inputs get of them."""
     variables = [tf.Variable(a) if is_floating(a) else tf.constant(a) for a in arrays]
     with tf.GradientTape() as tape:
-        results = [y for y in as_list(function(*variables)) if is_floating(keras.ops.convert_to_numpy(y))]
+        results = as_list(function(*map(tf.convert_to_tensor, variables)))  # Keras' linalg takes no variables
+        results = [y for y in results if is_floating(keras.ops.convert_to_numpy(y))]
         upstream = [random.normal(*y.shape) for y in results]
         total = sum(tf.reduce_sum(y * tf.cast(u, y.dtype)) for y, u in zip(results, upstream))
     found = tape.gradient(total, [v for v in variables if isinstance(v, tf.Variable)])
