@@ -70,5 +70,7 @@
 #include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/ops/shape/transpose.h>
+#include <nyala/backend/ops/signal/fft.h>
+#include <nyala/backend/ops/signal/stft.h>
 #include <nyala/backend/ops/update/optimizer_updates.h>
 #include <nyala/backend/ops/update/whole_updates.h>

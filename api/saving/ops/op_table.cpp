@@ -36,7 +36,7 @@ const Table& table() {
     auto* const all = new Table;
     for (const auto family : {numpy_arithmetic_ops, numpy_function_ops, numpy_reduction_ops, numpy_shape_ops,
                               math_ops, nn_ops, core_ops, linalg_ops, linalg_ops_of_math,
-                              linalg_ops_of_numpy})
+                              linalg_ops_of_numpy, fourier_ops})
       all->add(family());
     return all;
   }();

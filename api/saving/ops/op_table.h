@@ -22,6 +22,7 @@ OpFamily math_ops();
 OpFamily linalg_ops();
 OpFamily linalg_ops_of_math();
 OpFamily linalg_ops_of_numpy();
+OpFamily fourier_ops();
 OpFamily nn_ops();
 OpFamily core_ops();
 

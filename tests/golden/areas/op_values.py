@@ -11,6 +11,7 @@ from .common import Random, header, tensor, tensors, write_json
 
 FAMILIES = [  # areas/op_values_<name>.py -> op_values_<name>.json
     "arithmetic",
+    "fft",
     "linalg",
 ]
 
