@@ -115,11 +115,12 @@ void ConfigWriter::field(const char* name, std::vector<int64_t>& value) {
 
 void ConfigWriter::field(const char* name, std::vector<double>& value) {
   const std::string key = name;
-  static const std::set<std::string> kAlone = {"scale",           "offset",
-                                               "height_factor",   "width_factor",
-                                               "alpha",           "brightness_factor",
-                                               "contrast_factor", "saturation_factor",
-                                               "hue_factor",      "fill_value"};
+  static const std::set<std::string>& kAlone =
+      *new std::set<std::string>{"scale",           "offset",
+                                 "height_factor",   "width_factor",
+                                 "alpha",           "brightness_factor",
+                                 "contrast_factor", "saturation_factor",
+                                 "hue_factor",      "fill_value"};
   const bool alone = kAlone.contains(key);
   if (value.size() == 1 && alone)  // Rescaling's, RandomZoom's: Keras writes one number as it is
     config[name] = value[0];

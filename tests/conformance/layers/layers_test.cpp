@@ -66,9 +66,11 @@ TEST(LayerConformance, Images) {
   run<MixUp>({.seed = 1}, x);
   run<CutMix>({.seed = 1}, x);
   run<MaxNumBoundingBoxes>({.max_number = 2}, x);
-  run<Pipeline>(
-      {.layers = {RandomShear(0.3, 0.2, {.seed = 1, .dtype = "float64"}), Dense(2, {.dtype = "float64"})}},
-      x);
+  const auto pipeline = [](const std::string& dtype) {
+    return Pipeline({RandomShear(0.3, 0.2, {.seed = 1, .dtype = dtype}), Dense(2, {.dtype = dtype})},
+                    {.dtype = dtype});
+  };
+  run_layer_test({.make = pipeline, .inputs = x});
   run_layer_test({.make = maker<RandAugment>({.value_range = values}), .inputs = x, .training = false});
   run_layer_test({.make = maker<AugMix>({.value_range = values}), .inputs = x, .training = false});
   run_layer_test({.make = maker<RandomPosterization>({.factor = 3, .value_range = values}),
