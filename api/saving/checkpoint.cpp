@@ -180,8 +180,8 @@ void restore_hidden_state(const Model& model, const Tensors& values) {
   for (size_t i = 0; i < values.size(); ++i) assign_by_rows(variables[i], values[i]);
 }
 
-/// The variables of adapted layers as they are, in the order of the walk: the weights of the file hold kernels
-/// with their products.
+/// The variables of adapted layers as they are, in the order of the walk: the weights of the file hold
+/// kernels with their products.
 Variables adapted_variables(const Model& model) {
   Variables all;
   for (const WeightsGroup& group : walk_weights(model))

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -51,8 +52,13 @@ TEST(Reference, HasEveryListedClass) {
   EXPECT_GT(lists, 3);
 }
 
+/// Options of functions, and the pages that have them.
+const std::map<std::string, std::string> kPagesOfFunctions = {{"LoraConfig", "docs/fine_tuning.md"}};
+
 /// The line of a class; the page where the struct serves several.
 std::string place_of(const std::string& config, const std::string& page) {
+  if (const auto own = kPagesOfFunctions.find(config); own != kPagesOfFunctions.end())
+    return text_of(own->second);
   const size_t line = page.find("- `" + config.substr(0, config.size() - 6) + "(");
   return line == std::string::npos ? page : page.substr(line, page.find('\n', line) - line);
 }

@@ -39,7 +39,8 @@ Tensor value_in_file(const LayerNode& node, const Variable& variable) {
 /// What adapts a kernel begins anew where the kernel comes from a file.
 void forget_adaptation(const LayerNode& node) {
   if (const auto* adapted = dynamic_cast<const HasLora*>(&node); adapted && adapted->lora().enabled())
-    Variable(adapted->lora().b()).assign(Tensor::zeros(adapted->lora().b().shape(), adapted->lora().b().dtype()));
+    Variable(adapted->lora().b())
+        .assign(Tensor::zeros(adapted->lora().b().shape(), adapted->lora().b().dtype()));
 }
 
 void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
@@ -49,7 +50,8 @@ void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
     writer.set_attribute(path, "name", group.name);
   });
   for (size_t i = 0; i < group.variables.size(); ++i)
-    writer.write_dataset(path + "/" + std::to_string(i), value_in_file(group.layer.node(), group.variables[i]));
+    writer.write_dataset(path + "/" + std::to_string(i),
+                         value_in_file(group.layer.node(), group.variables[i]));
   if (const auto* keeper = dynamic_cast<const LayerFiles*>(&group.layer.node()))
     for (const auto& [name, value] : keeper->values()) writer.write_dataset(path + "/" + name, value);
 }
