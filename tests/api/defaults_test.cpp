@@ -180,9 +180,11 @@ TEST(Defaults, AttentionLayers) {
   expect_defaults<Attention>("layer Attention");
   expect_defaults<EinsumDense>(
       "layer EinsumDense",
-      {.missing = {"gptq_unpacked_column_size", "quantization_config"},
-       .added = {"activity_regularizer"}});
+      {.missing = {"gptq_unpacked_column_size", "quantization_config"}, .added = {"activity_regularizer"}});
   expect_defaults<GroupQueryAttention>("layer GroupQueryAttention", {.missing = {"flash_attention"}});
+  expect_defaults<HashedCrossing>("layer HashedCrossing", {.missing = {"name", "dtype"}});
+  expect_defaults<Hashing>("layer Hashing");
+  expect_defaults<IntegerLookup>("layer IntegerLookup", {.missing = {"name"}, .added = {"vocabulary_size"}});
   expect_defaults<MultiHeadAttention>("layer MultiHeadAttention", {.missing = {"flash_attention"}});
 }
 

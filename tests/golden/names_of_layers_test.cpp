@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nyala/api/base/class_name.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/tests/golden/golden_data.h>
