@@ -50,8 +50,19 @@ void LayerNode::set_trainable(bool trainable) {
   for (auto& [attribute, layer] : sublayers_) layer.set_trainable(trainable);
 }
 
+namespace {
+
+/// Policies of whole numbers are for layers that make them.
+void check_takes(const LayerNode& node, DTypePolicy policy) {
+  if (!is_floating(policy.compute_dtype()) && !dynamic_cast<const TakesWholeNumbers*>(&node))
+    throw InvalidArgumentError("expected a dtype policy of floats, received " + in_quotes(policy.name()));
+}
+
+}  // namespace
+
 void LayerNode::set_dtype_policy(DTypePolicy policy) {
   if (policy == policy_) return;
+  check_takes(*this, policy);
   if (built_ || !calls().empty())
     throw StateError("layer " + in_quotes(name()) + " (" + class_name() + "): expected the dtype policy " +
                      in_quotes(policy_.name()) + ", in which it was built or called, received " +
@@ -463,8 +474,7 @@ std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode> node,
   node->set_name(options.name.empty() ? unique_name(node->class_name()) : options.name);
   try {
     node->policy_ = policy_named(options.dtype);
-    if (!is_floating(node->compute_dtype()) && !dynamic_cast<const TakesWholeNumbers*>(node.get()))
-      throw InvalidArgumentError("expected a dtype policy of floats, received " + in_quotes(options.dtype));
+    check_takes(*node, node->policy_);
   } catch (const InvalidArgumentError&) {
     rethrow_with_prefix(place(*node));
   }

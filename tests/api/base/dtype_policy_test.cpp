@@ -42,12 +42,21 @@ TEST_F(DTypePolicies, OtherNamesAreErrorsWithTheNearest) {
   EXPECT_THAT(error_text<InvalidArgumentError>([] { DTypePolicy("mixed_bfloat_16"); }),
               HasSubstr("did you mean 'mixed_bfloat16'"));
   EXPECT_THAT(error_text<InvalidArgumentError>([] { set_dtype_policy("mixed"); }), HasSubstr("'mixed'"));
-  EXPECT_THROW(DTypePolicy("int32"), InvalidArgumentError);
+  EXPECT_THROW(DTypePolicy("int16"), InvalidArgumentError);
   EXPECT_THROW(DTypePolicy(""), InvalidArgumentError);
   EXPECT_THROW(DTypePolicy{DType(DType::int32)}, DTypeError);
   EXPECT_EQ(dtype_policy().name(), "float32");
   EXPECT_THAT(error_text<InvalidArgumentError>([] { Dense(3, {.name = "d", .dtype = "int8"}); }),
               HasSubstr("layer 'd' (Dense)"));
+}
+
+TEST_F(DTypePolicies, OfWholeNumbersAreForLayersThatMakeThem) {
+  EXPECT_EQ(DTypePolicy("int64").name(), "int64");
+  EXPECT_EQ(DTypePolicy("int64").compute_dtype(), DType::int64);
+  EXPECT_THROW(set_dtype_policy("int64"), InvalidArgumentError);
+  EXPECT_THAT(error_text<InvalidArgumentError>([] { Dense(3, {.name = "d", .dtype = "int64"}); }),
+              HasSubstr("layer 'd' (Dense)"));
+  EXPECT_THROW(Dense(3).node().set_dtype_policy("int64"), InvalidArgumentError);
 }
 
 TEST_F(DTypePolicies, TheOneThatIsSetIsThatOfLayersMadeAfterwards) {
